@@ -1,0 +1,181 @@
+// The simple recurrent (Elman) cell: h_t = tanh(W h_{t-1} + U x_t), equation (1) of the paper.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "../block.hpp"
+#include "../buffer.hpp"
+#include "../product.hpp"
+
+namespace elman {
+
+// Forward and backward passes over the samples of a window. The weights live in one array, the columns of U and then
+// those of W, each of `stride` elements; rows beyond n_hidden are padding and stay zero.
+template <class T>
+class SRNN {
+ public:
+  SRNN(int n_inputs, int n_hidden, int capacity)
+      : n_inputs_(n_inputs),
+        n_hidden_(n_hidden),
+        stride_(padded<T>(n_hidden)),
+        states_((std::size_t(capacity) + 1) * stride_),
+        drive_(std::size_t(capacity) * stride_),
+        delta_(std::size_t(capacity) * stride_),
+        transposed_(std::size_t(n_hidden) * stride_) {}
+
+  int stride() const { return stride_; }
+  std::size_t n_weights() const { return std::size_t(n_inputs_ + n_hidden_) * stride_; }
+  std::vector<Block> blocks() const {
+    return {{"U", 0, stride_, n_hidden_, n_inputs_},
+            {"W", std::size_t(n_inputs_) * stride_, stride_, n_hidden_, n_hidden_}};
+  }
+
+  // The hidden state before sample i (slot i); slot 0 is the state before the window.
+  T* state(int i) { return states_.data() + std::size_t(i) * stride_; }
+  const T* state(int i) const { return states_.data() + std::size_t(i) * stride_; }
+
+  // Must be called whenever the weights have changed: the backward pass reads W by rows.
+  void refresh(const T* weights) {
+    const T* W = recurrent(weights);
+    for (int j = 0; j < n_hidden_; ++j)
+      for (int i = 0; i < n_hidden_; ++i) transposed_[i * stride_ + j] = W[j * stride_ + i];
+  }
+
+  // States after samples [first, last), from the state before the first. Row i of X is sample i.
+  void forward(const T* weights, const T* X, int first, int last) {
+    const Pass pass{recurrent(weights), weights, X + std::size_t(first) * n_inputs_, n_inputs_, stride_, n_hidden_,
+                    drive_.data(), nullptr, state(first), last - first};
+    if (const auto unrolled = kForward[columns_key()]) return unrolled(pass);
+    forward_any(pass);
+  }
+
+  // delta_i = dL/d(W h + U x) at samples [first, last), from dL/dh of the readout alone (row 0 is sample `first`).
+  void backward(const T* dLdh, int first, int last) {
+    const Pass pass{transposed_.data(), nullptr, nullptr, n_inputs_, stride_, n_hidden_,
+                    delta_.data(), dLdh, state(first), last - first};
+    if (const auto unrolled = kBackward[columns_key()]) return unrolled(pass);
+    backward_any(pass);
+  }
+
+  // The gradient of the weights from the last backward pass, in the layout of the weights.
+  void gradient(const T* X, int first, int last, T* out) const {
+    const int n = last - first;
+    product<T>(delta_.data(), stride_, n, {X + std::size_t(first) * n_inputs_, 1, n_inputs_}, n_inputs_, out);
+    product<T>(delta_.data(), stride_, n, {state(first), 1, stride_}, n_hidden_, out + n_inputs_ * stride_);
+  }
+
+ private:
+  struct Pass {
+    const T* matrix;  // W, or its transpose
+    const T* U;
+    const T* X;
+    int n_inputs, stride, n_hidden;
+    T* work;  // U x (forward) or delta (backward)
+    const T* dLdh;
+    T* states;  // states[0] is the state before the first sample of the pass
+    int n;
+  };
+  using PassFunction = void (*)(const Pass&);
+  static constexpr int kUnrolled = 32;      // hidden sizes up to this have a pass of their own
+  static constexpr int kFusedInputs = 12;   // up to this many inputs U x is cheapest inside the recursion
+
+  const T* recurrent(const T* weights) const { return weights + std::size_t(n_inputs_) * stride_; }
+  int columns_key() const { return n_hidden_ <= kUnrolled ? n_hidden_ : 0; }
+
+  template <int Columns, bool Fused>
+  static void forward_small(const Pass& p) {
+    constexpr int rows = padded<T>(Columns) / kLanes<T>, stride = rows * kLanes<T>;
+    Vec<T> h[rows];
+    for (int v = 0; v < rows; ++v) h[v] = load<T>(p.states + v * kLanes<T>);
+    const T* x = p.X;
+    const T* drive = p.work;
+    T* out = p.states + stride;
+    for (int i = 0; i < p.n; ++i, out += stride) {
+      Vec<T> a[rows];
+      if constexpr (Fused) {
+        for (int v = 0; v < rows; ++v) a[v] = load<T>(p.U + v * kLanes<T>) * splat(x[0]);
+        for (int k = 1; k < p.n_inputs; ++k)
+          for (int v = 0; v < rows; ++v)
+            a[v] = fma<T>(load<T>(p.U + k * stride + v * kLanes<T>), splat(x[k]), a[v]);
+        x += p.n_inputs;
+      } else {
+        for (int v = 0; v < rows; ++v) a[v] = load<T>(drive + v * kLanes<T>);
+        drive += stride;
+      }
+      SmallProduct<T, Columns, rows>::multiply_add(p.matrix, h, a);
+      for (int v = 0; v < rows; ++v) {
+        h[v] = tanh(a[v]);
+        store<T>(out + v * kLanes<T>, h[v]);
+      }
+    }
+  }
+
+  template <int Columns>
+  static void forward_unrolled(const Pass& p) {
+    if (p.n_inputs <= kFusedInputs) return forward_small<Columns, true>(p);
+    product<T>(p.U, p.stride, p.n_inputs, {p.X, p.n_inputs, 1}, p.n, p.work);
+    forward_small<Columns, false>(p);
+  }
+
+  // delta_i = (1 - h_i²) (dL/dh_i + W^T delta_{i+1})
+  template <int Columns>
+  static void backward_unrolled(const Pass& p) {
+    constexpr int rows = padded<T>(Columns) / kLanes<T>, stride = rows * kLanes<T>;
+    Vec<T> delta[rows] = {};
+    for (int i = p.n - 1; i >= 0; --i) {
+      Vec<T> a[rows];
+      for (int v = 0; v < rows; ++v) a[v] = load<T>(p.dLdh + i * stride + v * kLanes<T>);
+      SmallProduct<T, Columns, rows>::multiply_add(p.matrix, delta, a);
+      for (int v = 0; v < rows; ++v) {
+        const Vec<T> h = load<T>(p.states + (i + 1) * stride + v * kLanes<T>);
+        delta[v] = a[v] * (T(1) - h * h);
+        store<T>(p.work + i * stride + v * kLanes<T>, delta[v]);
+      }
+    }
+  }
+
+  static void forward_any(const Pass& p) {
+    product<T>(p.U, p.stride, p.n_inputs, {p.X, p.n_inputs, 1}, p.n, p.work);
+    for (int i = 0; i < p.n; ++i) {
+      const T* previous = p.states + std::size_t(i) * p.stride;
+      T* a = p.work + std::size_t(i) * p.stride;
+      T* h = p.states + std::size_t(i + 1) * p.stride;
+      multiply_add<T>(p.matrix, p.stride, p.n_hidden, previous, a, i % 2 == 1);
+      for (int v = 0; v < p.stride; v += kLanes<T>) store<T>(h + v, tanh(load<T>(a + v)));
+    }
+  }
+
+  static void backward_any(const Pass& p) {
+    for (int i = p.n - 1; i >= 0; --i) {
+      const std::size_t row = std::size_t(i) * p.stride;
+      T* delta = p.work + row;
+      const T* h = p.states + row + p.stride;
+      for (int v = 0; v < p.stride; v += kLanes<T>) store<T>(delta + v, load<T>(p.dLdh + row + v));
+      if (i + 1 < p.n) multiply_add<T>(p.matrix, p.stride, p.n_hidden, delta + p.stride, delta, i % 2 == 1);
+      for (int v = 0; v < p.stride; v += kLanes<T>) {
+        const Vec<T> value = load<T>(h + v);
+        store<T>(delta + v, load<T>(delta + v) * (T(1) - value * value));
+      }
+    }
+  }
+
+  template <int... Columns>
+  static constexpr std::array<PassFunction, kUnrolled + 1> forward_table(std::integer_sequence<int, Columns...>) {
+    return {nullptr, &forward_unrolled<Columns + 1>...};
+  }
+  template <int... Columns>
+  static constexpr std::array<PassFunction, kUnrolled + 1> backward_table(std::integer_sequence<int, Columns...>) {
+    return {nullptr, &backward_unrolled<Columns + 1>...};
+  }
+  static constexpr auto kForward = forward_table(std::make_integer_sequence<int, kUnrolled>{});
+  static constexpr auto kBackward = backward_table(std::make_integer_sequence<int, kUnrolled>{});
+
+  int n_inputs_, n_hidden_, stride_;
+  Buffer<T> states_;      // [capacity + 1][stride]
+  Buffer<T> drive_;       // [capacity][stride], U x before the recursion
+  Buffer<T> delta_;       // [capacity][stride]
+  Buffer<T> transposed_;  // W by rows
+};
+
+}  // namespace elman

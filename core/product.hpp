@@ -1,0 +1,146 @@
+// The two matrix products of a recurrent network.
+//
+// A matrix is stored column by column, each column padded to `stride` elements (a multiple of the vector width), so that
+// its rows are lanes. `multiply_add` is the product with one vector inside the recursion, where latency decides;
+// `accumulate_columns` is the product with many vectors before and after the recursion, where throughput decides.
+#pragma once
+
+#include "lane.hpp"
+
+namespace elman {
+
+// The product of a matrix of `Columns` columns and `Rows` vectors of rows with a vector held in registers, small
+// enough to be unrolled whole: acc += M s. The elements of s are broadcast by shuffles, because storing s and loading
+// single elements back costs more than the arithmetic. Columns go to a few independent chains of fused multiply-adds.
+template <class T, int Columns, int Rows>
+class SmallProduct {
+  static constexpr int kChains = Rows <= 2 ? 4 : Rows <= 4 ? 2 : 1;
+  static constexpr int kQuad = 16 / sizeof(T);
+  static constexpr int kQuartersPerVec = kLanes<T> / kQuad;
+  static constexpr int kQuarters = (Columns + kQuad - 1) / kQuad;
+
+  template <int Column>
+  ELMAN_INLINE static void add_column(const T* M, Vec<T> element, Vec<T> (&acc)[kChains][Rows]) {
+    constexpr int chain = Column % kChains;
+    for (int v = 0; v < Rows; ++v) {
+      const Vec<T> m = load<T>(M + (Column * Rows + v) * kLanes<T>);
+      if constexpr (Column > 0 && Column < kChains)
+        acc[chain][v] = m * element;
+      else
+        acc[chain][v] = fma<T>(m, element, acc[chain][v]);
+    }
+  }
+
+  template <int Quarter, int... Lane>
+  ELMAN_INLINE static void add_quarter(const T* M, Vec<T> q, Vec<T> (&acc)[kChains][Rows],
+                                       std::integer_sequence<int, Lane...>) {
+    (
+        [&] {
+          constexpr int column = Quarter * kQuad + Lane;
+          if constexpr (column < Columns) add_column<column>(M, spread_lane<T, Lane>(q), acc);
+        }(),
+        ...);
+  }
+
+  template <int... Quarter>
+  ELMAN_INLINE static void add_quarters(const T* M, const Vec<T>* s, Vec<T> (&acc)[kChains][Rows],
+                                        std::integer_sequence<int, Quarter...>) {
+    (add_quarter<Quarter>(M, spread_quarter<T, Quarter % kQuartersPerVec>(s[Quarter / kQuartersPerVec]), acc,
+                          std::make_integer_sequence<int, kQuad>{}),
+     ...);
+  }
+
+ public:
+  ELMAN_INLINE static void multiply_add(const T* M, const Vec<T>* s, Vec<T>* out) {
+    Vec<T> acc[kChains][Rows];
+    for (int v = 0; v < Rows; ++v) acc[0][v] = out[v];
+    add_quarters(M, s, acc, std::make_integer_sequence<int, kQuarters>{});
+    constexpr int used = Columns < kChains ? Columns : kChains;
+    for (int step = kChains / 2; step > 0; step /= 2)
+      for (int c = 0; c < step && c + step < used; ++c)
+        for (int v = 0; v < Rows; ++v) acc[c][v] += acc[c + step][v];
+    for (int v = 0; v < Rows; ++v) out[v] = acc[0][v];
+  }
+};
+
+// Calls f(std::integral_constant<int, n>{}) for an n in [1, Max] that is known only at run time.
+template <int Max, class F>
+ELMAN_INLINE void with_constant(int n, F&& f) {
+  if constexpr (Max > 1)
+    if (n < Max) return with_constant<Max - 1>(n, f);
+  f(std::integral_constant<int, Max>{});
+}
+
+// out += M s for any size, panel of rows by panel of rows. `backwards` takes the panels in the other order (the result
+// is the same to the bit): alternating it from call to call uses again first what is still in cache.
+template <class T>
+inline void multiply_add(const T* M, int stride, int columns, const T* s, T* out, bool backwards) {
+  constexpr int kPanel = 8;
+  const int vectors = stride / kLanes<T>;
+  const int panels = (vectors + kPanel - 1) / kPanel;
+  for (int i = 0; i < panels; ++i) {
+    const int panel = backwards ? panels - 1 - i : i;
+    const int begin = vectors * panel / panels, end = vectors * (panel + 1) / panels;
+    with_constant<kPanel>(end - begin, [&](auto rows) {
+      const T* m = M + begin * kLanes<T>;
+      T* o = out + begin * kLanes<T>;
+      Vec<T> acc[rows];
+      for (int v = 0; v < rows; ++v) acc[v] = load<T>(o + v * kLanes<T>);
+      for (int j = 0; j < columns; ++j, m += stride) {
+        const Vec<T> element = splat(s[j]);
+        for (int v = 0; v < rows; ++v) acc[v] = fma<T>(load<T>(m + v * kLanes<T>), element, acc[v]);
+      }
+      for (int v = 0; v < rows; ++v) store<T>(o + v * kLanes<T>, acc[v]);
+    });
+  }
+}
+
+// The scalars of a matrix product: element (column, k) is data[column * column_step + k * depth_step].
+template <class T>
+struct Scalars {
+  const T* data;
+  std::ptrdiff_t column_step, depth_step;
+};
+
+namespace detail {
+template <class T, int Rows, int Columns>
+inline void product_tile(const T* P, int stride, int depth, Scalars<T> q, T* out) {
+  Vec<T> acc[Columns][Rows] = {};
+  for (int k = 0; k < depth; ++k, P += stride, q.data += q.depth_step) {
+    Vec<T> p[Rows];
+    for (int v = 0; v < Rows; ++v) p[v] = load<T>(P + v * kLanes<T>);
+    for (int c = 0; c < Columns; ++c) {
+      const Vec<T> element = splat(q.data[c * q.column_step]);
+      for (int v = 0; v < Rows; ++v) acc[c][v] = fma<T>(p[v], element, acc[c][v]);
+    }
+  }
+  for (int c = 0; c < Columns; ++c)
+    for (int v = 0; v < Rows; ++v) store<T>(out + c * stride + v * kLanes<T>, acc[c][v]);
+}
+}  // namespace detail
+
+// out[:, c] = Σ_k P[:, k] q(c, k) for every column c, in tiles whose sums stay in registers. Each sum runs over k in
+// order, so a column's bits do not depend on the tile it falls into.
+template <class T>
+inline void product(const T* P, int stride, int depth, Scalars<T> q, int columns, T* out) {
+  constexpr int kRows = 3;
+  const int vectors = stride / kLanes<T>;
+  const int panels = (vectors + kRows - 1) / kRows;
+  for (int panel = 0; panel < panels; ++panel) {
+    const int begin = vectors * panel / panels, end = vectors * (panel + 1) / panels;
+    with_constant<kRows>(end - begin, [&](auto rows) {
+      constexpr int kColumns = rows == 1 ? 8 : rows == 2 ? 6 : 4;
+      const int tiles = (columns + kColumns - 1) / kColumns;
+      for (int tile = 0; tile < tiles; ++tile) {
+        const int c = columns * tile / tiles;
+        with_constant<kColumns>(columns * (tile + 1) / tiles - c, [&](auto tile_columns) {
+          const Scalars<T> scalars{q.data + c * q.column_step, q.column_step, q.depth_step};
+          detail::product_tile<T, rows, tile_columns>(P + begin * kLanes<T>, stride, depth, scalars,
+                                                      out + c * stride + begin * kLanes<T>);
+        });
+      }
+    });
+  }
+}
+
+}  // namespace elman

@@ -1,0 +1,87 @@
+// The last samples of a stream, oldest first and contiguous, as the passes over a window read them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "buffer.hpp"
+
+namespace elman {
+
+template <class T>
+class Window {
+ public:
+  Window(int n_inputs, int n_outputs, int capacity)
+      : n_inputs_(n_inputs),
+        n_outputs_(n_outputs),
+        rows_(2 * std::size_t(capacity)),
+        inputs_(rows_ * n_inputs),
+        targets_(rows_ * n_outputs) {}
+
+  int size() const { return size_; }
+  T* inputs() { return inputs_.data() + begin_ * n_inputs_; }    // [size][n_inputs]
+  T* targets() { return targets_.data() + begin_ * n_outputs_; }  // [size][n_outputs], NaN where unknown
+
+  // Appends a sample. The rows slide through a buffer twice as long as needed and move back only when they reach
+  // its end, so that a push costs the same whatever the window.
+  void push(const T* x, const T* y) {
+    if (begin_ + size_ == rows_) {
+      std::copy_n(inputs(), std::size_t(size_) * n_inputs_, inputs_.data());
+      std::copy_n(targets(), std::size_t(size_) * n_outputs_, targets_.data());
+      begin_ = 0;
+    }
+    std::copy_n(x, n_inputs_, inputs() + std::size_t(size_) * n_inputs_);
+    std::copy_n(y, n_outputs_, targets() + std::size_t(size_) * n_outputs_);
+    ++size_;
+    labelled_ += is_labelled(size_ - 1);
+  }
+
+  // Replaces the targets of the newest sample.
+  void relabel(const T* y) {
+    labelled_ -= is_labelled(size_ - 1);
+    std::copy_n(y, n_outputs_, targets() + std::size_t(size_ - 1) * n_outputs_);
+    labelled_ += is_labelled(size_ - 1);
+  }
+
+  void pop_back() {
+    labelled_ -= is_labelled(size_ - 1);
+    --size_;
+  }
+
+  void pop_front() {
+    labelled_ -= is_labelled(0);
+    ++begin_;
+    --size_;
+  }
+
+  // Samples of rows [first, size) that have at least one known target.
+  int labelled(int first) {
+    int n = labelled_;
+    for (int i = 0; i < first; ++i) n -= is_labelled(i);
+    return n;
+  }
+
+  // Makes room for n samples whose rows are then written in place; `recount` must follow.
+  void resize(int n) {
+    if (n == size_) return;
+    begin_ = 0;
+    size_ = n;
+  }
+  void recount() {
+    labelled_ = 0;
+    for (int i = 0; i < size_; ++i) labelled_ += is_labelled(i);
+  }
+
+ private:
+  bool is_labelled(int row) {
+    const T* y = targets() + std::size_t(row) * n_outputs_;
+    return std::any_of(y, y + n_outputs_, [](T value) { return !std::isnan(value); });
+  }
+
+  std::size_t n_inputs_, n_outputs_;  // of a row
+  std::size_t rows_, begin_ = 0;
+  int size_ = 0, labelled_ = 0;
+  Buffer<T> inputs_, targets_;
+};
+
+}  // namespace elman

@@ -1,0 +1,102 @@
+"""Theorems 1 and 2 of the paper as numbers: smoothness constants, certified rates, the regret bound, and meters.
+
+`n_inputs` is always the number of features of a row; the constant input that every learner appends is added here, so the
+paper's ``n_x`` is ``n_inputs + 1``. The theorems hold for features in [-1, 1], targets in [-sqrt(n_hidden), sqrt(n_hidden)]
+and a readout of norm at most 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from elman.learner import OnlineRNN
+
+
+@dataclass(frozen=True)
+class Smoothness:
+    """Theorem 1: bounds on the second derivatives of the windowed loss, and the largest of them."""
+
+    recurrent: float
+    """beta_theta, equation (9): twice in the recurrent weights W."""
+    inputs: float
+    """beta_mu, equation (10): twice in the input weights U."""
+    mixed: float
+    """beta_theta_mu, equation (11): once in each."""
+
+    @property
+    def beta(self) -> float:
+        """The largest of the three, equation (16)."""
+        return max(self.recurrent, self.inputs, self.mixed)
+
+
+def smoothness_bounds(n_hidden: int, n_inputs: int, spectral_limit: float = 0.95) -> Smoothness:
+    """Return the three constants of Theorem 1.
+
+    >>> smoothness_bounds(n_hidden=10, n_inputs=8, spectral_limit=0.5)
+    Smoothness(recurrent=1011.9288512538813, inputs=910.7359661284932, mixed=960.0)
+    """
+    n_x = n_inputs + 1
+    contraction = (1 - spectral_limit) ** 3
+    return Smoothness(
+        recurrent=4 * n_hidden * math.sqrt(n_hidden) / contraction,
+        inputs=4 * n_x * math.sqrt(n_hidden) / contraction,
+        mixed=4 * n_hidden * math.sqrt(n_x) / contraction,
+    )
+
+
+def certified_rate(n_hidden: int, n_inputs: int, spectral_limit: float = 0.95) -> float:
+    """Return the largest learning rate that Theorem 2 allows, ``1/beta``.
+
+    >>> round(1 / certified_rate(n_hidden=15, n_inputs=8))
+    1859032
+    """
+    return 1 / smoothness_bounds(n_hidden, n_inputs, spectral_limit).beta
+
+
+def regret_bound(steps: int, window: int, n_hidden: int, rate: float) -> float:
+    """Return the bound of Theorem 2 on the local regret after `steps` steps, equation (18).
+
+    >>> regret_bound(steps=1000, window=100, n_hidden=16, rate=0.01)
+    70400.0
+    """
+    return 16 * math.sqrt(n_hidden) / rate * (steps / window + 1)
+
+
+def local_regret(model: OnlineRNN) -> float:
+    """Return R_w(t), the sum over all steps so far of the squared norm of the projected gradient, equation (7)."""
+    return model.local_regret
+
+
+def normalised_local_regret(model: OnlineRNN) -> float:
+    """Return R_w(t)/t, which falls towards zero while the weights settle; NaN before the first labelled sample."""
+    return model.local_regret / model.steps if model.steps else math.nan
+
+
+def empirical_smoothness(model: OnlineRNN, X: Any, y: Any) -> NDArray[np.float64]:
+    """Let `model` learn the rows, and return how much the gradient changed along each step (section IV-A3).
+
+    ``max(|dL/dW(next) - dL/dW| / |W(next) - W|, same for U)`` for the same windowed loss and readout, which Theorem 1 bounds by
+    beta. It takes a second gradient at every step, about twice the time of `OnlineRNN.run`.
+
+    Parameters
+    ----------
+    model
+        The learner; afterwards it has learned the rows.
+    X
+        Rows, shape (n, n_inputs).
+    y
+        Targets, shape (n,) or (n, n_outputs).
+
+    Returns
+    -------
+    array of shape (n,)
+        NaN for a row without a target or without a step.
+    """
+    return model.run_measured(X, y)
