@@ -1,0 +1,24 @@
+"""Slow, obvious float64 oracles in plain NumPy: what the compiled core must compute, step by step.
+
+Nothing here is fast or clever on purpose. Nothing here is imported by the library.
+"""
+
+from naive.cells import SRNN
+from naive.learner import Learner
+from naive.scaling import ScaledLearner, Scaler
+from naive.trainings import WOGD, clip_rows, clip_singular_values
+from naive.window import Window, output, output_error, sample_loss
+
+__all__ = [
+    "SRNN",
+    "WOGD",
+    "Learner",
+    "ScaledLearner",
+    "Scaler",
+    "Window",
+    "clip_rows",
+    "clip_singular_values",
+    "output",
+    "output_error",
+    "sample_loss",
+]
