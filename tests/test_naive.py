@@ -5,7 +5,14 @@ import pytest
 
 import naive
 
-CELLS = {"SRNN": naive.SRNN(4)}
+CELLS = {
+    "SRNN": naive.SRNN(4),
+    "LSTM": naive.LSTM(3),
+    "GRU": naive.GRU(3),
+    "Clockwork": naive.Clockwork(5, [1, 2, 4]),
+    "ClockworkModules": naive.ClockworkModules(5, [1, 2, 4]),
+    "NARX": naive.NARX(3, delays=2),
+}
 LOSSES = ["squared", "logistic"]
 N_FEATURES, N_OUTPUTS, LENGTH = 3, 2, 7
 

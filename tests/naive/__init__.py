@@ -3,16 +3,25 @@
 Nothing here is fast or clever on purpose. Nothing here is imported by the library.
 """
 
-from naive.cells import SRNN
+from naive.cells import GRU, LSTM, NARX, SRNN, Clockwork, ClockworkModules, sigmoid
 from naive.learner import Learner
 from naive.scaling import ScaledLearner, Scaler
-from naive.trainings import WOGD, clip_rows, clip_singular_values
+from naive.trainings import EKF, SGD, WOGD, Adam, RMSprop, clip_rows, clip_singular_values
 from naive.window import Window, output, output_error, sample_loss
 
 __all__ = [
+    "EKF",
+    "GRU",
+    "LSTM",
+    "NARX",
+    "SGD",
     "SRNN",
     "WOGD",
+    "Adam",
+    "Clockwork",
+    "ClockworkModules",
     "Learner",
+    "RMSprop",
     "ScaledLearner",
     "Scaler",
     "Window",
@@ -21,4 +30,5 @@ __all__ = [
     "output",
     "output_error",
     "sample_loss",
+    "sigmoid",
 ]

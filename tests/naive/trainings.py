@@ -7,6 +7,8 @@ update is then skipped and the training's state is what it was before.
 
 import numpy as np
 
+from naive.window import output
+
 
 def clip_singular_values(matrix, limit):
     """Orthogonal projection onto the matrices of spectral norm <= limit: U min(S, limit) V^T."""
@@ -130,3 +132,122 @@ class WOGD(Training):
             if distance > 0:
                 ratios.append(np.linalg.norm(after[name] - before[name]) / distance)
         return max(ratios)
+
+
+class SGD(Training):
+    """Stochastic gradient descent on the last sample's loss, as torch.optim.SGD: p <- p - rate g."""
+
+    def __init__(self, rate, horizon):
+        super().__init__(horizon)
+        self.rate = rate
+
+    def update(self, window, weights, t):  # noqa: ARG002
+        """Move all weights, C like the others."""
+        gradient = window.last_gradient(weights)
+        new = {name: weights[name] - self.rate * gradient[name] for name in weights}
+        return new if all_finite(new.values()) else None
+
+
+class RMSprop(Training):
+    """torch.optim.RMSprop, not centred: v <- .99 v + .01 g^2, p <- p - rate g / (sqrt(v) + 1e-8)."""
+
+    def __init__(self, rate, horizon, alpha=0.99, eps=1e-8):
+        super().__init__(horizon)
+        self.rate = rate
+        self.alpha = alpha
+        self.eps = eps
+
+    def prepare(self, cell, weights):
+        """Start from v = 0."""
+        self.v = {name: np.zeros_like(value) for name, value in weights.items()}
+        return super().prepare(cell, weights)
+
+    def update(self, window, weights, t):  # noqa: ARG002
+        """Move all weights, C like the others."""
+        g = window.last_gradient(weights)
+        v = {name: self.alpha * self.v[name] + (1 - self.alpha) * g[name] ** 2 for name in weights}
+        new = {name: weights[name] - self.rate * g[name] / (np.sqrt(v[name]) + self.eps) for name in weights}
+        if not all_finite([*new.values(), *v.values()]):
+            return None
+        self.v = v
+        return new
+
+
+class Adam(Training):
+    """torch.optim.Adam.
+
+    m <- .9 m + .1 g, v <- .999 v + .001 g^2, p <- p - rate / (1 - .9^t) m / (sqrt(v / (1 - .999^t)) + 1e-8).
+    """
+
+    def __init__(self, rate, horizon, betas=(0.9, 0.999), eps=1e-8):
+        super().__init__(horizon)
+        self.rate = rate
+        self.betas = betas
+        self.eps = eps
+
+    def prepare(self, cell, weights):
+        """Start from m = v = 0."""
+        self.m = {name: np.zeros_like(value) for name, value in weights.items()}
+        self.v = {name: np.zeros_like(value) for name, value in weights.items()}
+        return super().prepare(cell, weights)
+
+    def update(self, window, weights, t):
+        """Move all weights, C like the others; t counts labelled steps."""
+        g = window.last_gradient(weights)
+        beta1, beta2 = self.betas
+        m = {name: beta1 * self.m[name] + (1 - beta1) * g[name] for name in weights}
+        v = {name: beta2 * self.v[name] + (1 - beta2) * g[name] ** 2 for name in weights}
+        new = {}
+        for name in weights:
+            mean = m[name] / (1 - beta1**t)
+            scale = np.sqrt(v[name] / (1 - beta2**t)) + self.eps
+            new[name] = weights[name] - self.rate * mean / scale
+        if not all_finite([*new.values(), *m.values(), *v.values()]):
+            return None
+        self.m, self.v = m, v
+        return new
+
+
+class EKF(Training):
+    """Extended Kalman filter over theta, all weights: W, U and C one after the other, each row by row.
+
+    S = J P J^T + R I, K = P J^T S^-1, theta <- theta + K (y - output), P <- P - K J P + q I, from P = p0 I,
+    where J is the Jacobian of the outputs. For the logistic loss the Jacobian of z is multiplied by p (1 -
+    p) and R is max(p (1 - p), 1e-3), with p = sigmoid(z). Unknown outputs leave their rows out.
+    """
+
+    def __init__(self, horizon=5, p0=1.0, process_noise=1e-5, measurement_noise=0.1):
+        super().__init__(horizon)
+        self.p0 = p0
+        self.process_noise = process_noise
+        self.measurement_noise = measurement_noise
+
+    def prepare(self, cell, weights):
+        """Start from P = p0 I."""
+        self.P = self.p0 * np.eye(sum(value.size for value in weights.values()))
+        return super().prepare(cell, weights)
+
+    def update(self, window, weights, t):  # noqa: ARG002
+        """One measurement update with the last sample, then the process noise."""
+        z, y = window.last_z(weights), window.Y[-1]
+        J = np.hstack([part.reshape(len(z), -1) for part in window.last_jacobian(weights).values()])
+        predicted = output(window.loss, z)
+        noise = np.full(len(z), self.measurement_noise)
+        if window.loss == "logistic":
+            slope = predicted * (1 - predicted)
+            J = slope[:, None] * J
+            noise = np.maximum(slope, 1e-3)
+        known = ~np.isnan(y)
+        J, error, R = J[known], (y - predicted)[known], np.diag(noise[known])
+        S = J @ self.P @ J.T + R
+        if not all_finite([S]):
+            return None
+        K = self.P @ J.T @ np.linalg.inv(S)
+        theta = np.concatenate([weights[name].ravel() for name in ("W", "U", "C")]) + K @ error
+        P = self.P - K @ J @ self.P + self.process_noise * np.eye(len(theta))
+        if not all_finite([theta, P]):
+            return None
+        self.P = P
+        ends = np.cumsum([weights[name].size for name in ("W", "U")])
+        parts = zip(("W", "U", "C"), np.split(theta, ends), strict=True)
+        return {name: part.reshape(weights[name].shape) for name, part in parts}

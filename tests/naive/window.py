@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from naive.cells import sigmoid
+
 
 def output(loss, z):
     """Give z for the squared loss, 1 / (1 + exp(-z)) for the logistic one (Appendix A of the paper)."""
     if loss == "squared":
         return z
     assert loss == "logistic"
-    return np.exp(-np.logaddexp(0, -z))
+    return sigmoid(z)
 
 
 def sample_loss(loss, z, y):
@@ -88,3 +90,18 @@ class Window:
     def last_gradient(self, weights):
         """Derivatives of the last sample's loss by W, U and C, through the whole window."""
         return self.weighted_gradient(weights, self.last_only())
+
+    def last_z(self, weights):
+        """z = C h after the last sample: (n_outputs,)."""
+        return weights["C"] @ self.forward(weights).hidden[-1]
+
+    def last_jacobian(self, weights):
+        """Derivatives of `last_z` by W, U and C, each (n_outputs, rows, columns), output by output."""
+        trace = self.forward(weights)
+        jacobian = {name: np.zeros((len(weights["C"]), *weights[name].shape)) for name in ("W", "U", "C")}
+        for k, c_k in enumerate(weights["C"]):
+            gradient = self.cell.backward(weights, trace, np.outer(self.last_only(), c_k))
+            jacobian["W"][k] = gradient["W"]
+            jacobian["U"][k] = gradient["U"]
+            jacobian["C"][k, k] = trace.hidden[-1]
+        return jacobian
