@@ -212,8 +212,8 @@ class EKF(Training):
     """Extended Kalman filter over theta, all weights: W, U and C one after the other, each row by row.
 
     S = J P J^T + R I, K = P J^T S^-1, theta <- theta + K (y - output), P <- P - K J P + q I, from P = p0 I,
-    where J is the Jacobian of the outputs. For the logistic loss the Jacobian of z is multiplied by p (1 -
-    p) and R is max(p (1 - p), 1e-3), with p = sigmoid(z). Unknown outputs leave their rows out.
+    where J is the Jacobian of the outputs. Unknown outputs leave their rows out. For the logistic loss, with
+    p = sigmoid(z), the Jacobian of z is multiplied by p (1 - p) and R is max(p (1 - p), 1e-3).
     """
 
     def __init__(self, horizon=5, p0=1.0, process_noise=1e-5, measurement_noise=0.1):
