@@ -211,6 +211,14 @@ def test_initial_weights_are_projected_gate_by_gate():
     assert np.linalg.norm(learner.weights["C"][1]) == pytest.approx(2.5)
 
 
+def test_projection_leaves_the_missing_weights_of_a_clockwork_at_0():
+    cell = naive.Clockwork(5, [1, 2, 4])
+    learner = trained_learner(naive.WOGD(4, 0.1, projection_threshold=0), cell=cell)
+    missing = cell.mask("W", (5, 5)) == 0
+    assert (learner.weights["W"][missing] == 0).all()
+    assert (learner.weights["W"][~missing] != 0).all()
+
+
 def test_wogd_is_algorithm_1_written_out():
     """One output, a window of 2 that three samples pass through, derivatives by finite differences."""
     rate, limit = 0.2, 0.9
@@ -271,6 +279,18 @@ def test_ekf_step_is_the_information_form_of_the_same_posterior(cell, loss):
     actual = np.concatenate([new[name].ravel() for name in ("W", "U", "C")])
     expected = {"theta": theta, "P": posterior + 0.01 * np.eye(size)}
     assert_close({"theta": actual, "P": training.P}, expected)
+
+
+def test_ekf_noise_of_a_saturated_probability_has_a_floor():
+    """One weight c, hidden state 1 (nearly), z = c: P' = P - P^2 s^2 / (P s^2 + 1e-3) with s = p (1 - p)."""
+    training = naive.EKF(process_noise=0.0)
+    weights = {"W": np.zeros((1, 1)), "U": np.array([[40.0]]), "C": np.array([[12.0]])}
+    learner = naive.Learner(naive.SRNN(1), training, weights, loss="logistic")
+    learner.learn([], 0.0)
+    p = 1 / (1 + np.exp(-12.0))
+    s = p * (1 - p)
+    assert learner.weights["C"][0, 0] == pytest.approx(12 - s / (s**2 + 1e-3) * p, rel=1e-12)
+    assert training.P[2, 2] == pytest.approx(1 - s**2 / (s**2 + 1e-3), rel=1e-12)
 
 
 @every_cell
