@@ -1,0 +1,34 @@
+"""Slow, obvious float64 oracles in plain NumPy: what the compiled core must compute, step by step.
+
+Nothing here is fast or clever on purpose. Nothing here is imported by the library.
+"""
+
+from naive.cells import GRU, LSTM, NARX, SRNN, Clockwork, ClockworkModules, sigmoid
+from naive.learner import Learner
+from naive.scaling import ScaledLearner, Scaler
+from naive.trainings import EKF, SGD, WOGD, Adam, RMSprop, clip_rows, clip_singular_values
+from naive.window import Window, output, output_error, sample_loss
+
+__all__ = [
+    "EKF",
+    "GRU",
+    "LSTM",
+    "NARX",
+    "SGD",
+    "SRNN",
+    "WOGD",
+    "Adam",
+    "Clockwork",
+    "ClockworkModules",
+    "Learner",
+    "RMSprop",
+    "ScaledLearner",
+    "Scaler",
+    "Window",
+    "clip_rows",
+    "clip_singular_values",
+    "output",
+    "output_error",
+    "sample_loss",
+    "sigmoid",
+]

@@ -1,0 +1,95 @@
+"""One network on one stream of numbers that are already scaled."""
+
+import numpy as np
+
+from naive.window import Window, output
+
+
+def as_target(y, n_outputs):
+    """None, a number or a sequence as a float array (n_outputs,); None stands for NaN in every output."""
+    if y is None:
+        return np.full(n_outputs, np.nan)
+    target = np.array(y, dtype=float).reshape(-1)
+    assert target.shape == (n_outputs,)
+    return target
+
+
+class Learner:
+    """Cell, readout and training, with the last `window` samples and the state before them.
+
+    `weights` holds "W" and "U", as the cell wants them, and "C" (n_outputs, n_hidden); it is copied.
+    `window` is the training's own unless given.
+    """
+
+    def __init__(self, cell, training, weights, n_outputs=1, loss="squared", *, window=None):
+        assert weights["C"].shape == (n_outputs, cell.n_hidden)
+        self.cell = cell
+        self.training = training
+        self.n_outputs = n_outputs
+        self.loss = loss
+        self.window = training.window if window is None else window
+        copied = {name: np.array(weights[name], dtype=float) for name in ("W", "U", "C")}
+        self.weights = training.prepare(cell, copied)
+        self.state = cell.initial_state()
+        self.start = 0
+        self.t = 0
+        self.X = []
+        self.Y = []
+
+    def samples(self):
+        """Give the samples in the window, oldest first, as a `Window`."""
+        X = np.array(self.X).reshape(len(self.X), self.weights["U"].shape[1])
+        Y = np.array(self.Y).reshape(len(self.Y), self.n_outputs)
+        return Window(self.cell, self.loss, self.state.copy(), self.start, X, Y)
+
+    def with_constant(self, x):
+        """[x, 1]: the constant input, which is the bias, comes last."""
+        row = np.append(np.asarray(x, dtype=float), 1.0)
+        assert row.shape == (self.weights["U"].shape[1],)
+        return row
+
+    def current_state(self):
+        """State after the last sample: from the stored state over the window with the current weights."""
+        return self.samples().forward(self.weights).states[-1]
+
+    def predict_z(self, x):
+        """z = C h' with h' one step after the last sample; changes nothing. (n_outputs,)."""
+        step = self.start + len(self.X)
+        state, _ = self.cell.step(self.weights, self.current_state(), self.with_constant(x), step)
+        return self.weights["C"] @ state[0]
+
+    def predict(self, x):
+        """Give z, or sigmoid(z) for the logistic loss. (n_outputs,)."""
+        return output(self.loss, self.predict_z(x))
+
+    def append(self, x, y):
+        """Take the sample in; when there are `window` samples already the oldest leaves.
+
+        The stored state is then the state after that oldest sample, computed with the current weights.
+        """
+        row, target = self.with_constant(x), as_target(y, self.n_outputs)
+        if len(self.X) == self.window:
+            self.state, _ = self.cell.step(self.weights, self.state, self.X.pop(0), self.start)
+            self.Y.pop(0)
+            self.start += 1
+        self.X.append(row)
+        self.Y.append(target)
+
+    def learn(self, x, y):
+        """Take the sample in; if an output is known, count a labelled step and update the weights."""
+        self.append(x, y)
+        if np.isnan(self.Y[-1]).all():
+            return
+        self.t += 1
+        with np.errstate(over="ignore", invalid="ignore"):
+            new_weights = self.training.update(self.samples(), self.weights, self.t)
+        if new_weights is not None:
+            self.weights = new_weights
+
+    def run(self, X, Y):
+        """Predict each row, then learn from it. (T, n_outputs)."""
+        predictions = []
+        for x, y in zip(X, Y, strict=True):
+            predictions.append(self.predict(x))
+            self.learn(x, y)
+        return np.array(predictions)
