@@ -154,6 +154,33 @@ ELMAN_INLINE T sum(Vec<T> v) {
   return detail::fold<T, kLanes<T> / 2>(v, std::make_integer_sequence<int, kLanes<T>>{})[0];
 }
 
+namespace detail {
+// Adds neighbouring groups of Width lanes of a, and of b, and puts the sums side by side.
+template <class T, int Width, int... I>
+ELMAN_INLINE Vec<T> add_pairs(Vec<T> a, Vec<T> b, std::integer_sequence<int, I...>) {
+  constexpr auto from = [](int i, int shift) {
+    const int within = i % (2 * Width);
+    return i - within + shift + (within < Width ? within : kLanes<T> + within - Width);
+  };
+  return __builtin_shufflevector(a, b, from(I, 0)...) + __builtin_shufflevector(a, b, from(I, Width)...);
+}
+
+template <class T, int Width>
+ELMAN_INLINE Vec<T> sums(const Vec<T>* v) {
+  if constexpr (Width == 0)
+    return v[0];
+  else
+    return add_pairs<T, Width>(sums<T, Width / 2>(v), sums<T, Width / 2>(v + Width),
+                               std::make_integer_sequence<int, kLanes<T>>{});
+}
+}  // namespace detail
+
+// Lane i of the result is the sum of all lanes of v[i].
+template <class T>
+ELMAN_INLINE Vec<T> sums(const Vec<T> (&v)[kLanes<T>]) {
+  return detail::sums<T, kLanes<T> / 2>(v);
+}
+
 // tanh(x) = x P(s)/Q(s) with s = x², the best rational function in relative error on |x| ≤ limit (found by Remez'
 // exchange). Beyond the limit s stays and x grows, so the final clamp gives ±1, which tanh is to the last bit there;
 // it also keeps rounding from passing 1. P and Q are evaluated pairwise, for a short chain of dependent operations.

@@ -122,12 +122,12 @@ class LearnerOf final : public Learner {
     if (size < 0 || size > capacity_) throw std::invalid_argument("window_size is out of range");
     window_.resize(int(size));
     archive.array("window_inputs", window_.inputs(), size, n_inputs_, n_inputs_);
-    archive.array("window_targets", window_.targets(), size, options_.n_outputs, options_.n_outputs);
+    archive.array("window_targets", window_.targets(), options_.n_outputs, size, window_.target_step());
   }
 
   void restored() override {
     window_.recount();
-    if (samples_ == 0) training_.project(weights_.data());
+    if (samples_ == 0) training_.project(weights_, readout_.weights(), readout_.stride());
     cell_.refresh(weights_.data());
     cell_.forward(weights_.data(), window_.inputs(), 0, window_.size());
   }
@@ -173,7 +173,7 @@ class LearnerOf final : public Learner {
       update(first, smoothness);
     }
     if (first == 1) {
-      std::copy_n(cell_.state(1), cell_.stride(), cell_.state(0));
+      std::copy(cell_.state(1), cell_.state(2), cell_.state(0));
       window_.pop_front();
     }
     cell_.forward(weights_.data(), window_.inputs(), 0, window_.size());
@@ -202,8 +202,8 @@ class LearnerOf final : public Learner {
   // Gradients of the summed loss over rows [first, size) of the window.
   void differentiate(int first) {
     const int n = window_.size() - first;
-    readout_.errors(cell_.state(first + 1), window_.targets() + first * options_.n_outputs, n);
-    readout_.gradient(cell_.state(first + 1), n, readout_gradient_.data());
+    readout_.differentiate(cell_.state(first + 1), window_.targets() + first, window_.target_step(), n,
+                           readout_gradient_.data());
     cell_.backward(readout_.dLdh(), first, window_.size());
     cell_.gradient(window_.inputs(), first, window_.size(), gradient_.data());
   }

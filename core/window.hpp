@@ -20,27 +20,27 @@ class Window {
 
   int size() const { return size_; }
   T* inputs() { return inputs_.data() + begin_ * n_inputs_; }    // [size][n_inputs]
-  T* targets() { return targets_.data() + begin_ * n_outputs_; }  // [size][n_outputs], NaN where unknown
+  T* targets() { return targets_.data() + begin_; }             // output k of sample i at [k * target_step + i]
+  std::size_t target_step() const { return rows_; }             // NaN where unknown
 
   // Appends a sample. The rows slide through a buffer twice as long as needed and move back only when they reach
   // its end, so that a push costs the same whatever the window.
   void push(const T* x, const T* y) {
     if (begin_ + size_ == rows_) {
       std::copy_n(inputs(), std::size_t(size_) * n_inputs_, inputs_.data());
-      std::copy_n(targets(), std::size_t(size_) * n_outputs_, targets_.data());
+      for (std::size_t k = 0; k < n_outputs_; ++k)
+        std::copy_n(targets() + k * rows_, size_, targets_.data() + k * rows_);
       begin_ = 0;
     }
     std::copy_n(x, n_inputs_, inputs() + std::size_t(size_) * n_inputs_);
-    std::copy_n(y, n_outputs_, targets() + std::size_t(size_) * n_outputs_);
     ++size_;
-    labelled_ += is_labelled(size_ - 1);
+    set_targets(y);
   }
 
   // Replaces the targets of the newest sample.
   void relabel(const T* y) {
     labelled_ -= is_labelled(size_ - 1);
-    std::copy_n(y, n_outputs_, targets() + std::size_t(size_ - 1) * n_outputs_);
-    labelled_ += is_labelled(size_ - 1);
+    set_targets(y);
   }
 
   void pop_back() {
@@ -73,9 +73,15 @@ class Window {
   }
 
  private:
+  void set_targets(const T* y) {
+    for (std::size_t k = 0; k < n_outputs_; ++k) targets()[k * rows_ + size_ - 1] = y[k];
+    labelled_ += is_labelled(size_ - 1);
+  }
+
   bool is_labelled(int row) {
-    const T* y = targets() + std::size_t(row) * n_outputs_;
-    return std::any_of(y, y + n_outputs_, [](T value) { return !std::isnan(value); });
+    for (std::size_t k = 0; k < n_outputs_; ++k)
+      if (!std::isnan(targets()[k * rows_ + row])) return true;
+    return false;
   }
 
   std::size_t n_inputs_, n_outputs_;  // of a row

@@ -1,6 +1,9 @@
 // The paper's readout: z = C h, equation (2), learned by projected gradient descent.
 #pragma once
 
+#include <algorithm>
+#include <limits>
+
 #include "../buffer.hpp"
 #include "../loss.hpp"
 #include "../product.hpp"
@@ -16,7 +19,6 @@ class GradientReadout {
         stride_(padded<T>(n_hidden)),
         loss_(loss),
         weights_(std::size_t(n_outputs) * stride_),
-        errors_(std::size_t(capacity) * n_outputs),
         dLdh_(std::size_t(capacity) * stride_) {}
 
   Loss loss() const { return loss_; }
@@ -27,30 +29,66 @@ class GradientReadout {
 
   // The model's answer in state h.
   void answer(const T* h, T* out) const {
-    for (int k = 0; k < n_outputs_; ++k) out[k] = output(loss_, dot(k, h));
+    for (int k = 0; k < n_outputs_; ++k) out[k] = output<T>(loss_, splat(dot(k, h)))[0];
   }
 
-  // Errors of n samples, and from them dL/dh; h is [n][stride], targets [n][n_outputs].
-  void errors(const T* h, const T* targets, int n) {
-    for (int i = 0; i < n; ++i) {
-      T* force = dLdh_.data() + std::size_t(i) * stride_;
-      for (int k = 0; k < n_outputs_; ++k) {
-        const std::size_t at = std::size_t(i) * n_outputs_ + k;
-        const T* c = weights_.data() + std::size_t(k) * stride_;
-        errors_[at] = output_error(loss_, dot(k, h + std::size_t(i) * stride_), targets[at]);
-        const Vec<T> e = splat(errors_[at]);
-        for (int v = 0; v < stride_; v += kLanes<T>)
-          store<T>(force + v, k == 0 ? load<T>(c + v) * e : fma<T>(load<T>(c + v), e, load<T>(force + v)));
-      }
+  // Errors of n samples, dL/dh and dL/dC, all of the summed loss. h is [n][stride]; the targets of output k begin at
+  // targets + k * target_step.
+  void differentiate(const T* h, const T* targets, std::size_t target_step, int n, T* dLdC) {
+    std::fill_n(dLdC, weights_.size(), T(0));
+    for (int k = 0; k < n_outputs_; ++k) {
+      const OutputPass pass{weights_.data() + std::size_t(k) * stride_, dLdC + std::size_t(k) * stride_, k == 0};
+      const T* y = targets + k * target_step;
+      int i = 0;
+      for (; i + kLanes<T> <= n; i += kLanes<T>) differentiate(pass, h, y, i, kLanes<T>);
+      if (i < n) differentiate(pass, h, y, i, n - i);
     }
   }
 
-  // dL/dC from the last call of `errors`, in the layout of the weights.
-  void gradient(const T* h, int n, T* out) const {
-    product<T>(h, stride_, n, {errors_.data(), 1, n_outputs_}, n_outputs_, out);
+ private:
+  struct OutputPass {
+    const T* c;
+    T* dLdc;
+    bool first;  // dL/dh is overwritten by the first output and added to by the others
+  };
+
+  // `count` samples from sample `at`, as many as there are lanes or, at the end, fewer.
+  ELMAN_INLINE void differentiate(const OutputPass& pass, const T* h, const T* targets, int at, int count) {
+    h += std::size_t(at) * stride_;
+    T* force = dLdh_.data() + std::size_t(at) * stride_;
+    T e[kLanes<T>];
+    store<T>(e, errors(pass.c, h, targets + at, count));
+    for (int v = 0; v < stride_; v += kLanes<T>) {
+      const Vec<T> c = load<T>(pass.c + v);
+      Vec<T> slope[2] = {load<T>(pass.dLdc + v), Vec<T>{}};
+#pragma GCC unroll 16
+      for (int s = 0; s < kLanes<T>; ++s) {
+        if (s >= count) break;
+        const Vec<T> error = splat(e[s]);
+        const std::size_t row = std::size_t(s) * stride_ + v;
+        store<T>(force + row, pass.first ? c * error : fma<T>(c, error, load<T>(force + row)));
+        slope[s % 2] = fma<T>(error, load<T>(h + row), slope[s % 2]);
+      }
+      store<T>(pass.dLdc + v, slope[0] + slope[1]);
+    }
   }
 
- private:
+  // d loss/d z of `count` samples, one a lane; an unknown target (NaN) exerts no force.
+  ELMAN_INLINE Vec<T> errors(const T* c, const T* h, const T* targets, int count) const {
+    Vec<T> z[kLanes<T>] = {};
+    for (int v = 0; v < stride_; v += kLanes<T>) {
+      const Vec<T> weights = load<T>(c + v);
+#pragma GCC unroll 16
+      for (int s = 0; s < kLanes<T>; ++s)
+        if (s < count) z[s] = fma<T>(weights, load<T>(h + std::size_t(s) * stride_ + v), z[s]);
+    }
+    T known[kLanes<T>];
+    for (int s = 0; s < kLanes<T>; ++s) known[s] = s < count ? targets[s] : std::numeric_limits<T>::quiet_NaN();
+    const Vec<T> y = load<T>(known);
+    const Vec<T> answer = output<T>(loss_, sums<T>(z));
+    return y == y ? answer - y : Vec<T>{};
+  }
+
   T dot(int k, const T* h) const {
     const T* c = weights_.data() + std::size_t(k) * stride_;
     Vec<T> acc = load<T>(c) * load<T>(h);
@@ -60,7 +98,7 @@ class GradientReadout {
 
   int n_outputs_, n_hidden_, stride_;
   Loss loss_;
-  Buffer<T> weights_, errors_, dLdh_;
+  Buffer<T> weights_, dLdh_;
 };
 
 }  // namespace elman

@@ -8,6 +8,7 @@
 
 #include "../block.hpp"
 #include "../buffer.hpp"
+#include "../lane.hpp"
 #include "../projection.hpp"
 
 namespace elman {
@@ -32,26 +33,31 @@ class WOGD {
 
   // theta <- Pi(theta - rate gradient/samples). False, and nothing changed, if the result is not finite.
   bool step(Buffer<T>& weights, const Buffer<T>& gradient, int samples) {
-    const T rate = T(options_.rate / samples);
-    T check = 0;
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      candidate_[i] = weights[i] - rate * gradient[i];
-      check += candidate_[i] * T(0);
+    const Vec<T> rate = splat(T(-options_.rate / samples));
+    Vec<T> check = {};  // stays 0 unless a weight is infinite or NaN
+    for (std::size_t i = 0; i < weights.size(); i += kLanes<T>) {
+      const Vec<T> next = fma<T>(rate, load<T>(&gradient[i]), load<T>(&weights[i]));
+      check = fma<T>(next, Vec<T>{}, check);
+      store<T>(&candidate_[i], next);
     }
-    if (check != 0) return false;
+    if (sum<T>(check) != 0) return false;
     for (const Block& block : blocks_) {
       if (project(candidate_.data(), block))
-        local_regret += squared_norm(block, [&](std::size_t i) { return (double(weights[i]) - candidate_[i]) / options_.rate; });
+        local_regret += squared_norm(block, [&](std::size_t i) {
+                          return load<T>(&weights[i]) - load<T>(&candidate_[i]);
+                        }) / (options_.rate * options_.rate);
       else
-        local_regret += squared_norm(block, [&](std::size_t i) { return double(gradient[i]) / samples; });
+        local_regret += squared_norm(block, [&](std::size_t i) { return load<T>(&gradient[i]); }) / (double(samples) * samples);
     }
     std::copy(candidate_.begin(), candidate_.end(), weights.begin());
     return true;
   }
 
-  // Brings every matrix whose norm calls for it into the spectral ball.
-  void project(T* weights) const {
-    for (const Block& block : blocks_) project(weights, block);
+  // Brings initial weights into the sets that the steps keep them in.
+  void project(Buffer<T>& weights, Buffer<T>& readout, int readout_stride) const {
+    for (const Block& block : blocks_) project(weights.data(), block);
+    for (std::size_t i = 0; i < readout.size(); i += readout_stride)
+      clip_norm(readout.data() + i, readout_stride, options_.readout_limit);
   }
 
   // c <- Pi(c - readout_rate/sqrt(t) gradient/samples), row by row.
@@ -68,7 +74,7 @@ class WOGD {
   // Clipping can leave a Frobenius norm of up to lambda sqrt(min(rows, columns)), so the threshold never lies below that
   // root: otherwise a large network would be decomposed at every step for nothing.
   bool project(T* weights, const Block& block) const {
-    const double norm = squared_norm(block, [&](std::size_t i) { return double(weights[i]); });
+    const double norm = squared_norm(block, [&](std::size_t i) { return load<T>(weights + i); });
     if (norm <= options_.spectral_limit * options_.spectral_limit) return false;
     const double threshold = options_.projection_threshold;
     const double reachable = std::min(block.rows, block.columns);
@@ -76,14 +82,18 @@ class WOGD {
     return clip_spectrum(weights + block.offset, block.stride, block.rows, block.columns, options_.spectral_limit);
   }
 
+  // Over whole vectors of rows: padding is zero.
   template <class Value>
   static double squared_norm(const Block& block, Value value) {
     double total = 0;
-    for (int j = 0; j < block.columns; ++j)
-      for (int i = 0; i < block.rows; ++i) {
-        const double x = value(block.offset + std::size_t(j) * block.stride + i);
-        total += x * x;
+    for (int j = 0; j < block.columns; ++j) {
+      Vec<T> column = {};
+      for (int i = 0; i < block.rows; i += kLanes<T>) {
+        const Vec<T> x = value(block.offset + std::size_t(j) * block.stride + i);
+        column = fma<T>(x, x, column);
       }
+      total += sum<T>(column);
+    }
     return total;
   }
 

@@ -1,7 +1,9 @@
 """Checks of configuration values, with messages for the person who typed them."""
 
 import math
-from typing import Any
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
 
 
 def whole_number(name: str, value: Any, *, at_least: int) -> None:
@@ -19,3 +21,17 @@ def number(name: str, value: Any, *, above: float = -math.inf, at_least: float =
     if not math.isfinite(value) or value <= above or value < at_least:
         bound = f" above {above:g}" if above > -math.inf else f" of at least {at_least:g}" if at_least > -math.inf else ""
         raise ValueError(f"{name} must be a finite number{bound}, got {value!r}")
+
+
+def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """Return `value` if it is one of the allowed words."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, got {value!r}")
+    return cast("str", value)
+
+
+def instance(name: str, value: Any, kind: type[T]) -> T:
+    """Return `value` if it is of type `kind`."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be {kind.__name__}, got {value!r} of type {type(value).__name__}")
+    return value

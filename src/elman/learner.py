@@ -1,0 +1,333 @@
+"""The learner: a recurrent network with its training and its state on one stream."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import threading
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from elman import _state
+from elman._check import instance, one_of, whole_number
+from elman._core import core
+from elman._rows import Columns, Float64, Outputs
+from elman.cells import SRNN
+from elman.training import WOGD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from elman._core import Learner as CoreLearner
+
+_CHUNK = 4096  # rows between two looks at Ctrl-C
+_INITIAL_DEVIATION = 0.1  # of the initial weights, section IV of the paper
+
+
+class OnlineRNN:
+    """A recurrent network that predicts and learns row by row.
+
+    Parameters
+    ----------
+    cell
+        The recurrence, `SRNN`.
+    training
+        What one update does, `WOGD`.
+    loss
+        ``"squared"`` for regression, or ``"logistic"`` for targets in [0, 1]: the readout goes through a sigmoid, the loss is
+        the cross-entropy and a prediction is a probability.
+    scale
+        Standardise features (and, with the squared loss, targets) by running statistics that never look ahead. With
+        ``scale=False`` the network sees the numbers as they come; the paper's experiments do that on data standardised beforehand.
+    dtype
+        ``"float32"`` or ``"float64"``, the arithmetic inside. Predictions are Python floats or float64 arrays in any case.
+    seed
+        Seed of the initial weights; without one they differ from model to model.
+
+    Notes
+    -----
+    A row ``x`` is a 1-D array, a sequence of floats, or a dict of named features (any order; a name that appears later adds an
+    input). A missing feature (NaN, or an absent name) stands for its running mean. A target ``y`` is a number, a 1-D array or
+    sequence with one value for each output, or None; None and NaN mean 'not known': the state advances and nothing is learned.
+    A row is checked whole before it touches the model. Calls from several threads are taken one at a time; different models run
+    in parallel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> model = OnlineRNN(SRNN(10), WOGD(window=50, rate=0.03), seed=1)
+    >>> x = np.sin(np.arange(2000) / 5)
+    >>> predictions = model.run(x[:-1, None], x[1:])
+    >>> bool(np.mean((predictions - x[1:])[1000:] ** 2) < 0.01)
+    True
+    >>> abs(model.predict_one(x[-1:]) - np.sin(2000 / 5)) < 0.2
+    True
+    """
+
+    def __init__(
+        self,
+        cell: SRNN | None = None,
+        training: WOGD | None = None,
+        *,
+        loss: str = "squared",
+        scale: bool = True,
+        dtype: str = "float32",
+        seed: int | None = None,
+    ) -> None:
+        self.cell = instance("cell", SRNN() if cell is None else cell, SRNN)
+        self.training = instance("training", WOGD() if training is None else training, WOGD)
+        self.loss = one_of("loss", loss, ("squared", "logistic"))
+        self.scale = instance("scale", scale, bool)
+        self.dtype = one_of("dtype", dtype, ("float32", "float64"))
+        self.seed = _seed(seed)
+        self._lock = threading.RLock()
+        self._learner: CoreLearner | None = None
+        self._columns = Columns()
+        self._outputs = Outputs(probability=loss == "logistic")
+
+    def __repr__(self) -> str:
+        return (
+            f"OnlineRNN({self.cell!r}, {self.training!r}, loss={self.loss!r}, scale={self.scale!r}, "
+            f"dtype={self.dtype!r}, seed={self.seed!r})"
+        )
+
+    # Predicting and learning
+
+    def predict_one(self, x: Any) -> Any:
+        """Return the prediction for row `x`: a float, or an array of shape (n_outputs,) if targets are arrays.
+
+        The model does not change. Before the first target is seen the number of outputs is taken to be one.
+        """
+        with self._lock:
+            columns, row = self._columns.take(x)
+            learner = self._learner
+            if learner is None or columns is not self._columns:
+                learner = self._fitting(columns, self._outputs)
+            if self._outputs.scalar:
+                return learner.predict_scalar(row)
+            answer = np.empty(self._outputs.count or 1)
+            learner.predict(row, answer)
+            return answer
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Learn one sample; `y` None or NaN advances the state without learning."""
+        with self._lock:
+            columns, row = self._columns.take(x)
+            outputs, target = self._outputs.take(y)
+            learner = self._learner
+            if learner is None or columns is not self._columns or outputs is not self._outputs:
+                learner = self._fitting(columns, outputs)
+            if outputs.scalar:
+                learner.learn_scalar(row, target)
+            else:
+                learner.learn(row, target)
+            self._learner, self._columns, self._outputs = learner, columns, outputs
+
+    def run(self, X: Any, y: Any) -> Float64:
+        """Predict every row, then learn from it, in one compiled loop; the same to the bit as row by row.
+
+        Parameters
+        ----------
+        X
+            Rows: an array of shape (n, n_inputs), or a sequence of dicts.
+        y
+            Targets, shape (n,) or (n, n_outputs), NaN where not known; None if no target is known.
+
+        Returns
+        -------
+        array of shape (n,) or (n, n_outputs)
+            The prediction made for each row before its target was seen.
+        """
+        with self._lock:
+            groups, targets = self._checked(X, y)
+            answers = np.empty(targets.shape)
+            for learner, rows, at in groups:
+                group_targets, group_answers = _matrix(targets[at]), _matrix(answers[at])
+                for i in range(0, len(rows), _CHUNK):
+                    chunk = slice(i, i + _CHUNK)
+                    learner.run(rows[chunk], group_targets[chunk], group_answers[chunk])
+            return answers
+
+    def run_measured(self, X: Any, y: Any) -> Float64:
+        """Learn the rows and return the empirical smoothness of each step, see `elman.theory.empirical_smoothness`."""
+        with self._lock:
+            groups, targets = self._checked(X, y)
+            smoothness = np.empty(len(targets))
+            for learner, rows, at in groups:
+                group_targets = _matrix(targets[at])
+                smoothness[at] = [learner.learn_measured(*sample) for sample in zip(rows, group_targets, strict=True)]
+            return smoothness
+
+    def _checked(self, X: Any, y: Any) -> tuple[Iterator[tuple[CoreLearner, Float64, slice]], Float64]:
+        """Return groups of rows, each with the learner to run it on and its place among all rows, and the targets.
+
+        All rows and targets have been checked when this returns; the model changes as the groups are drawn.
+        """
+        parts = list(self._columns.take_all(X))
+        outputs, targets = self._outputs.take_all(y, sum(len(rows) for _, rows in parts))
+
+        def groups() -> Iterator[tuple[CoreLearner, Float64, slice]]:
+            begin = 0
+            for columns, rows in parts:
+                self._learner = self._fitting(columns, outputs)
+                self._columns, self._outputs = columns, outputs
+                yield self._learner, rows, slice(begin, begin + len(rows))
+                begin += len(rows)
+
+        return groups(), targets
+
+    # What the model knows of itself
+
+    @property
+    def n_samples(self) -> int:
+        """Samples seen, with or without a target."""
+        return self._count("samples")
+
+    @property
+    def steps(self) -> int:
+        """Samples learned from: t in the paper."""
+        return self._count("steps")
+
+    @property
+    def local_regret(self) -> float:
+        """R_w(t), the sum of the squared norms of the projected gradients so far, equation (7) of the paper."""
+        with self._lock:
+            return 0.0 if self._learner is None else float(self._learner.state()["local_regret"][0, 0])
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the features in the order of the inputs, or None if rows come without names."""
+        with self._lock:
+            return None if self._columns.names is None else list(self._columns.names)
+
+    @property
+    def weights(self) -> dict[str, Float64]:
+        """Copies of the weights: U (n_hidden, n_inputs + 1), its last column for the constant; W (n_hidden, n_hidden); C
+        (n_outputs, n_hidden). Empty before the first row."""  # noqa: D205, D209
+        with self._lock:
+            if self._learner is None:
+                return {}
+            arrays = self._learner.state()
+            return {"U": arrays["U"].T.copy(), "W": arrays["W"].T.copy(), "C": arrays["C"].copy()}
+
+    def _count(self, name: str) -> int:
+        with self._lock:
+            return 0 if self._learner is None else int(self._learner.state()[name][0, 0])
+
+    # Saving and loading
+
+    def to_bytes(self) -> bytes:
+        """Return the whole model as bytes; `from_bytes` continues bit for bit."""
+        with self._lock:
+            return _state.dump(self._header(), {} if self._learner is None else self._learner.state())
+
+    @classmethod
+    def from_bytes(cls, blob: bytes) -> Self:
+        """Return the model that `to_bytes` wrote. Anything else is a ValueError that says what is wrong; no code is run."""
+        header, arrays = _state.parse(blob)
+        with _state.damaged_if_rejected():
+            model = cls(
+                SRNN(**header["cell"]),
+                WOGD(**header["training"]),
+                **{name: header[name] for name in ("loss", "scale", "dtype", "seed")},
+            )
+            names = header["names"]
+            model._columns = Columns(header["n_inputs"], None if names is None else tuple(names))
+            model._outputs = Outputs(header["n_outputs"], header["scalar"], model.loss == "logistic")
+            if arrays:
+                model._learner = model._new_learner(model._columns.count or 0, model._outputs.count or 1)
+                model._learner.restore(arrays)
+        return model
+
+    def _header(self) -> dict[str, Any]:
+        return {
+            "kind": type(self).__name__,
+            "cell": asdict(self.cell),
+            "training": asdict(self.training),
+            "loss": self.loss,
+            "scale": self.scale,
+            "dtype": self.dtype,
+            "seed": self.seed,
+            "n_inputs": self._columns.count,
+            "names": self._columns.names,
+            "n_outputs": self._outputs.count,
+            "scalar": self._outputs.scalar,
+        }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return type(self).from_bytes(self.to_bytes())
+
+    # The compiled learner behind it
+
+    def _fitting(self, columns: Columns, outputs: Outputs) -> CoreLearner:
+        """Return the compiled learner for these columns and outputs: the present one, a grown copy of it, or a new one."""
+        if self._learner is not None and columns == self._columns and outputs == self._outputs:
+            return self._learner
+        n_inputs, n_outputs = columns.count or 0, outputs.count or 1
+        learner = self._new_learner(n_inputs, n_outputs)
+        arrays = learner.state() | self._initial_weights(n_inputs, n_outputs)
+        if self._learner is not None:
+            arrays = _transplanted(self._learner.state(), arrays)
+        learner.restore(arrays)
+        return learner
+
+    def _new_learner(self, n_inputs: int, n_outputs: int) -> CoreLearner:
+        return core.Learner(
+            n_inputs=n_inputs,
+            n_hidden=self.cell.n_hidden,
+            n_outputs=n_outputs,
+            logistic=self.loss == "logistic",
+            scale=self.scale,
+            double_precision=self.dtype == "float64",
+            **asdict(self.training),
+        )
+
+    def _initial_weights(self, n_inputs: int, n_outputs: int) -> dict[str, NDArray[Any]]:
+        """Return weights ~ N(0, 0.1²); each column has a random stream of its own, so inputs that come later change no other."""
+
+        def columns(matrix: int, indices: Iterable[int]) -> NDArray[Any]:
+            draws = [np.random.default_rng([self.seed, matrix, i]).normal(0, _INITIAL_DEVIATION, n_hidden) for i in indices]
+            return np.array(draws, dtype=self.dtype).reshape(-1, n_hidden)
+
+        n_hidden = self.cell.n_hidden
+        constant = 0  # the column of the constant input comes last, the random stream of it first
+        return {
+            "U": columns(0, [*range(1, n_inputs + 1), constant]),
+            "W": columns(1, range(n_hidden)),
+            "C": columns(2, range(n_outputs)),
+        }
+
+
+def _transplanted(old: dict[str, NDArray[Any]], new: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the state `old` grown to the sizes of `new`: what is added has its initial weights and no past."""
+    n_old, n_new = len(old["input_moments"]), len(new["input_moments"])
+    window = len(old["window_inputs"])
+    added_inputs = np.zeros((window, n_new - n_old), old["window_inputs"].dtype)
+    added_outputs = np.full((len(new["C"]) - len(old["C"]), window), math.nan, old["window_targets"].dtype)
+    return old | {
+        "U": np.concatenate([old["U"][:n_old], new["U"][n_old:n_new], old["U"][n_old:]]),
+        "C": np.concatenate([old["C"], new["C"][len(old["C"]) :]]),
+        "input_moments": np.concatenate([old["input_moments"], new["input_moments"][n_old:]]),
+        "target_moments": np.concatenate([old["target_moments"], new["target_moments"][len(old["C"]) :]]),
+        "window_inputs": np.hstack([old["window_inputs"][:, :n_old], added_inputs, old["window_inputs"][:, n_old:]]),
+        "window_targets": np.vstack([old["window_targets"], added_outputs]),
+    }
+
+
+def _matrix(targets: Float64) -> Float64:
+    """Return a view of shape (n, n_outputs) of targets of shape (n,) or (n, n_outputs)."""
+    return targets.reshape(len(targets), -1) if len(targets) else targets.reshape(0, *(targets.shape[1:] or (1,)))
+
+
+def _seed(seed: Any) -> int:
+    if seed is None:
+        return secrets.randbits(63)
+    whole_number("seed", seed, at_least=0)
+    return int(seed)
