@@ -1,0 +1,13 @@
+"""Streams to learn from: generated without end, read from files, or datasets by name.
+
+Every one gives samples `(x, y)` from its beginning whenever it is iterated, `take(n)` gives the first n as
+arrays, and `names`, `n_inputs`, `target`, `name` and `source` say what they are.
+"""
+
+from .drift import Drift
+from .stream import Stream
+
+__all__ = [
+    "Drift",
+    "Stream",
+]
