@@ -5,9 +5,14 @@ arrays, and `names`, `n_inputs`, `target`, `name` and `source` say what they are
 """
 
 from .drift import Drift
+from .kin8 import kinematics
+from .puma import puma8, puma32
 from .stream import Stream
 
 __all__ = [
     "Drift",
     "Stream",
+    "kinematics",
+    "puma8",
+    "puma32",
 ]
