@@ -4,6 +4,7 @@ Every one gives samples `(x, y)` from its beginning whenever it is iterated, `ta
 arrays, and `names`, `n_inputs`, `target`, `name` and `source` say what they are.
 """
 
+from .addition import binary_addition
 from .drift import Drift
 from .kin8 import kinematics
 from .puma import puma8, puma32
@@ -12,6 +13,7 @@ from .stream import Stream
 __all__ = [
     "Drift",
     "Stream",
+    "binary_addition",
     "kinematics",
     "puma8",
     "puma32",
