@@ -5,16 +5,20 @@ arrays, and `names`, `n_inputs`, `target`, `name` and `source` say what they are
 """
 
 from .addition import binary_addition
+from .csv_stream import read_csv
 from .drift import Drift
 from .kin8 import kinematics
+from .lagged import Lagged
 from .puma import puma8, puma32
 from .stream import Stream
 
 __all__ = [
     "Drift",
+    "Lagged",
     "Stream",
     "binary_addition",
     "kinematics",
     "puma8",
     "puma32",
+    "read_csv",
 ]
