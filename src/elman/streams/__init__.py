@@ -6,18 +6,25 @@ arrays, and `names`, `n_inputs`, `target`, `name` and `source` say what they are
 
 from .addition import binary_addition
 from .csv_stream import read_csv
+from .datasets import DATASETS, Dataset, load
 from .drift import Drift
+from .folders import cache_folder, data_folders
 from .kin8 import kinematics
 from .lagged import Lagged
 from .puma import puma8, puma32
 from .stream import Stream
 
 __all__ = [
+    "DATASETS",
+    "Dataset",
     "Drift",
     "Lagged",
     "Stream",
     "binary_addition",
+    "cache_folder",
+    "data_folders",
     "kinematics",
+    "load",
     "puma8",
     "puma32",
     "read_csv",
