@@ -8,9 +8,11 @@ from .addition import binary_addition
 from .csv_stream import read_csv
 from .datasets import DATASETS, Dataset, load
 from .drift import Drift
+from .fetch_error import FetchError
 from .folders import cache_folder, data_folders
 from .kin8 import kinematics
 from .lagged import Lagged
+from .openml import fetch
 from .puma import puma8, puma32
 from .stream import Stream
 
@@ -18,11 +20,13 @@ __all__ = [
     "DATASETS",
     "Dataset",
     "Drift",
+    "FetchError",
     "Lagged",
     "Stream",
     "binary_addition",
     "cache_folder",
     "data_folders",
+    "fetch",
     "kinematics",
     "load",
     "puma8",
