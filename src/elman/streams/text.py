@@ -1,0 +1,115 @@
+"""Where lines of text come from: a file by its path, an open file, or standard input."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+from abc import ABC, abstractmethod
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Readable: TypeAlias = str | os.PathLike[str] | TextIO
+
+
+class Text(ABC):
+    """Lines of text that can be looked at, then read."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        """What error messages call it."""
+
+    @property
+    def name(self) -> str:
+        """A short name for the stream made of it: the file's, without folder and endings."""
+        return Path(self.label).name.removesuffix(".gz").removesuffix(".csv")
+
+    @abstractmethod
+    def lines(self) -> Iterator[str]:
+        """Give all lines from the beginning."""
+
+    def peek(self) -> Iterator[str]:
+        """Give the first lines, as many as are asked for, and leave them for `lines`."""
+        return self.lines()
+
+
+class PathText(Text):
+    """A file, plain or with gzip where its name ends in `.gz`, opened anew for every reading."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+        self._path = path
+
+    def lines(self) -> Iterator[str]:
+        with self._open() as file:
+            yield from file
+
+    def _open(self) -> TextIO:
+        if self._path.suffix == ".gz":
+            return gzip.open(self._path, "rt", encoding="utf-8-sig", newline="")
+        return self._path.open(encoding="utf-8-sig", newline="")
+
+
+class SeekableText(Text):
+    """An open file that can be wound back, read from where it stood when it came here."""
+
+    def __init__(self, file: TextIO, label: str) -> None:
+        super().__init__(label)
+        self._file = file
+        self._start = file.tell()
+
+    def lines(self) -> Iterator[str]:
+        self._file.seek(self._start)
+        return iter(self._file)
+
+
+class PipeText(Text):
+    """An open file that can be read only once, such as a pipe."""
+
+    def __init__(self, file: TextIO, label: str) -> None:
+        super().__init__(label)
+        self._file = file
+        self._peeked: list[str] = []
+        self._gone = False
+
+    def peek(self) -> Iterator[str]:
+        for line in self._file:
+            self._peeked.append(line)
+            yield line
+
+    def lines(self) -> Iterator[str]:
+        if self._gone:
+            raise RuntimeError(f"{self.label} can be read only once; save it to a file to read it again")
+        self._gone = True
+        return chain(self._peeked, self._file)
+
+
+def text(source: Readable) -> Text:
+    r"""Find out how to read a source.
+
+    Parameters
+    ----------
+    source
+        A path, `"-"` for standard input, or an open text file.
+
+    Examples
+    --------
+    >>> from io import StringIO
+    >>> source = text(StringIO("one\ntwo\n"))
+    >>> next(source.peek()), list(source.lines())
+    ('one\n', ['one\n', 'two\n'])
+    """
+    if source == "-":
+        return _open_text(sys.stdin, "standard input")
+    if isinstance(source, (str, os.PathLike)):
+        return PathText(Path(source))
+    name = getattr(source, "name", None)
+    return _open_text(source, name if isinstance(name, str) else "open file")
+
+
+def _open_text(file: TextIO, label: str) -> Text:
+    return SeekableText(file, label) if file.seekable() else PipeText(file, label)
