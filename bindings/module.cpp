@@ -3,11 +3,14 @@
 // pointer must never reach the core; the messages for people are written in Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <cstring>
+#include <map>
 #include <string>
 
 #include "learner.hpp"
@@ -21,6 +24,8 @@ using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using MutableVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using MutableMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+using NamedNumbers = std::map<std::string, std::vector<double>>;
 
 void require(bool condition, const char* message) {
   if (!condition) throw nb::value_error(message);
@@ -71,19 +76,32 @@ class Load final : public elman::Archive {
   nb::dict arrays_;
 };
 
+// Infinite features are refused here rather than in Python, where looking at one short row costs more than learning it.
+void check_row(const Vector& x, std::size_t n_inputs) {
+  require(x.shape(0) == n_inputs, "x has the wrong number of features");
+  for (std::size_t j = 0; j < n_inputs; ++j)
+    if (std::isinf(x.data()[j])) {
+      const std::string sign = x.data()[j] < 0 ? "-" : "";
+      throw nb::value_error(("x[" + std::to_string(j) + "] is " + sign +
+                             "inf: a feature must be a finite number, or NaN if it is missing")
+                                .c_str());
+    }
+}
+
 // A learner of the core with the sizes that its arguments are checked against.
 class Native {
  public:
-  Native(const elman::LearnerOptions& options, const elman::WOGDOptions& training, bool double_precision)
+  Native(const elman::LearnerOptions& options, bool double_precision)
       : n_inputs_(options.n_inputs), n_outputs_(options.n_outputs) {
     if (double_precision)
-      learner_ = std::make_unique<elman::LearnerOf<double>>(options, training);
+      learner_ = std::make_unique<elman::LearnerOf<double>>(options);
     else
-      learner_ = std::make_unique<elman::LearnerOf<float>>(options, training);
+      learner_ = std::make_unique<elman::LearnerOf<float>>(options);
   }
 
   double predict_scalar(const Vector& x) {
-    require(x.shape(0) == n_inputs_ && n_outputs_ == 1, "predict_scalar: wrong shape");
+    check_row(x, n_inputs_);
+    require(n_outputs_ == 1, "predict_scalar: several outputs");
     double answer;
     nb::gil_scoped_release release;
     learner_->predict(x.data(), &answer);
@@ -91,25 +109,29 @@ class Native {
   }
 
   void predict(const Vector& x, const MutableVector& answer) {
-    require(x.shape(0) == n_inputs_ && answer.shape(0) == n_outputs_, "predict: wrong shape");
+    check_row(x, n_inputs_);
+    require(answer.shape(0) == n_outputs_, "predict: wrong shape");
     nb::gil_scoped_release release;
     learner_->predict(x.data(), answer.data());
   }
 
   void learn_scalar(const Vector& x, double y) {
-    require(x.shape(0) == n_inputs_ && n_outputs_ == 1, "learn_scalar: wrong shape");
+    check_row(x, n_inputs_);
+    require(n_outputs_ == 1, "learn_scalar: several outputs");
     nb::gil_scoped_release release;
     learner_->learn(x.data(), &y);
   }
 
   void learn(const Vector& x, const Vector& y) {
-    require(x.shape(0) == n_inputs_ && y.shape(0) == n_outputs_, "learn: wrong shape");
+    check_row(x, n_inputs_);
+    require(y.shape(0) == n_outputs_, "learn: wrong shape");
     nb::gil_scoped_release release;
     learner_->learn(x.data(), y.data());
   }
 
   double learn_measured(const Vector& x, const Vector& y) {
-    require(x.shape(0) == n_inputs_ && y.shape(0) == n_outputs_, "learn_measured: wrong shape");
+    check_row(x, n_inputs_);
+    require(y.shape(0) == n_outputs_, "learn_measured: wrong shape");
     nb::gil_scoped_release release;
     return learner_->learn_measured(x.data(), y.data());
   }
@@ -194,17 +216,16 @@ NB_MODULE(ELMAN_MODULE, m) {
   nb::class_<Native>(m, "Learner")
       .def(
           "__init__",
-          [](Native* self, int n_inputs, int n_hidden, int n_outputs, bool logistic, bool scale, bool double_precision,
-             int window, double rate, double spectral_limit, double projection_threshold, double readout_rate,
-             double readout_limit) {
-            require(n_inputs >= 0 && n_hidden > 0 && n_outputs > 0 && window > 0, "a size is out of range");
+          [](Native* self, int n_inputs, int n_outputs, int window, bool logistic, bool scale, bool double_precision,
+             std::string cell, NamedNumbers cell_options, std::string training, NamedNumbers training_options) {
+            require(n_inputs >= 0 && n_outputs > 0 && window > 0, "a size is out of range");
             const auto loss = logistic ? elman::Loss::logistic : elman::Loss::squared;
-            new (self) Native({n_inputs, n_hidden, n_outputs, loss, scale},
-                              {window, rate, spectral_limit, projection_threshold, readout_rate, readout_limit},
+            new (self) Native({n_inputs, n_outputs, window, loss, scale, cell, training, elman::Options(cell_options),
+                               elman::Options(training_options)},
                               double_precision);
           },
-          nb::kw_only(), "n_inputs"_a, "n_hidden"_a, "n_outputs"_a, "logistic"_a, "scale"_a, "double_precision"_a,
-          "window"_a, "rate"_a, "spectral_limit"_a, "projection_threshold"_a, "readout_rate"_a, "readout_limit"_a)
+          nb::kw_only(), "n_inputs"_a, "n_outputs"_a, "window"_a, "logistic"_a, "scale"_a, "double_precision"_a,
+          "cell"_a, "cell_options"_a, "training"_a, "training_options"_a)
       .def("predict_scalar", &Native::predict_scalar)
       .def("predict", &Native::predict)
       .def("learn_scalar", &Native::learn_scalar)

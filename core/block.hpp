@@ -6,7 +6,7 @@
 namespace elman {
 
 struct Block {
-  const char* name;    // as the paper calls it
+  const char* name;    // "U", "W" as in the paper; with the gate's name behind it where there are several
   std::size_t offset;  // of its first element
   int stride;          // from one column to the next
   int rows, columns;

@@ -1,4 +1,4 @@
-// One model on one stream: scaling, cell, readout, training and the window they work on, put together.
+// One model on one stream: scaling, network and training put together.
 #pragma once
 
 #include <cmath>
@@ -6,24 +6,24 @@
 #include <limits>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "archive.hpp"
-#include "cell/srnn.hpp"
-#include "loss.hpp"
-#include "readout/gradient.hpp"
+#include "network.hpp"
+#include "registry.hpp"
 #include "scaling.hpp"
-#include "training/wogd.hpp"
-#include "window.hpp"
 
 namespace elman {
 
 struct LearnerOptions {
   int n_inputs;  // features of a row, without the constant 1 that is appended here
-  int n_hidden;
   int n_outputs;
+  int window;  // samples that an update looks at
   Loss loss;
   bool scale;
+  std::string cell, training;
+  Options cell_options, training_options;
 };
 
 // What the outside sees, whatever the number type, the cell and the training. Rows and answers are double arrays; a NaN
@@ -40,7 +40,7 @@ class Learner {
   virtual void run(const double* X, const double* Y, std::size_t rows, double* answers) = 0;
   // Learns one sample like `learn` and measures the smoothness of the error surface along the step (section IV-A3).
   virtual double learn_measured(const double* x, const double* y) = 0;
-  // The gradient of the windowed loss as of now, in the layout of `exchange` ("U", "W", "C").
+  // The gradient of the mean loss of the window as of now, in the layout of the weights in `exchange`.
   virtual void gradient(Archive& out) = 0;
   // Walks the whole state, see Archive. `restored` must follow if anything was written.
   virtual void exchange(Archive& archive) = 0;
@@ -50,22 +50,22 @@ class Learner {
 template <class T>
 class LearnerOf final : public Learner {
  public:
-  LearnerOf(const LearnerOptions& options, const WOGDOptions& training)
-      : options_(options),
-        capacity_(training.window),
-        n_inputs_(options.n_inputs + 1),
-        cell_(n_inputs_, options.n_hidden, capacity_ + 2),
-        readout_(options.n_outputs, options.n_hidden, capacity_ + 1, options.loss),
-        training_(training, cell_.blocks(), cell_.n_weights()),
-        window_(n_inputs_, options.n_outputs, capacity_ + 1),
-        input_moments_(options.n_inputs),
-        target_moments_(options.n_outputs),
-        weights_(cell_.n_weights()),
-        gradient_(cell_.n_weights()),
-        readout_gradient_(readout_.weights().size()),
-        row_(n_inputs_),
-        target_(options.n_outputs),
-        answer_(options.n_outputs) {}
+  explicit LearnerOf(const LearnerOptions& options)
+      : n_features_(options.n_inputs),
+        n_outputs_(options.n_outputs),
+        capacity_(options.window),
+        scale_inputs_(options.scale),
+        scale_targets_(options.scale && options.loss == Loss::squared),
+        network_(make_cell<T>(options.cell,
+                              {n_features_ + 1, options.cell_options.integer("n_hidden"), capacity_ + 1},
+                              options.cell_options),
+                 n_features_ + 1, n_outputs_, capacity_ + 1, options.loss),
+        training_(make_training<T>(options.training, options.training_options)),
+        input_moments_(n_features_),
+        target_moments_(n_outputs_),
+        row_(n_features_ + 1),
+        target_(n_outputs_),
+        answer_(n_outputs_) {}
 
   void predict(const double* x, double* answer) override {
     scale_row(x, [this](int j, double value) {
@@ -73,11 +73,10 @@ class LearnerOf final : public Learner {
       moments.observe(value);
       return moments;
     });
-    // The slot behind the window is scratch: the next push overwrites it.
-    window_.push(row_.data(), unknown().data());
-    cell_.forward(weights_.data(), window_.inputs(), window_.size() - 1, window_.size());
+    // The row behind the window is scratch: the next push overwrites it.
+    push_row();
     read_answer(answer);
-    window_.pop_back();
+    network_.window.pop_back();
   }
 
   void learn(const double* x, const double* y) override {
@@ -87,9 +86,9 @@ class LearnerOf final : public Learner {
 
   void run(const double* X, const double* Y, std::size_t rows, double* answers) override {
     for (std::size_t i = 0; i < rows; ++i) {
-      advance(X + i * options_.n_inputs);
-      read_answer(answers + i * options_.n_outputs);
-      settle(Y + i * options_.n_outputs, nullptr);
+      advance(X + i * n_features_);
+      read_answer(answers + i * n_outputs_);
+      settle(Y + i * n_outputs_, nullptr);
     }
   }
 
@@ -101,56 +100,60 @@ class LearnerOf final : public Learner {
   }
 
   void gradient(Archive& out) override {
-    const int first = 0;
-    differentiate(first);
-    const T scale = T(1) / T(std::max(1, window_.labelled(first)));
-    for (T& g : gradient_) g *= scale;
-    for (T& g : readout_gradient_) g *= scale;
-    exchange_weights(out, gradient_, readout_gradient_);
+    network_.differentiate_window(0);
+    const T scale = T(1) / T(std::max(1, network_.window.labelled(0)));
+    for (T& g : network_.gradient) g *= scale;
+    for (T& g : network_.readout_gradient) g *= scale;
+    exchange_weights(out, network_.gradient, network_.readout_gradient);
   }
 
   void exchange(Archive& archive) override {
     archive.value("samples", samples_);
     archive.value("steps", steps_);
-    archive.value("local_regret", training_.local_regret);
+    archive.value("local_regret", training_->local_regret);
     exchange_moments(archive, "input_moments", input_moments_);
     exchange_moments(archive, "target_moments", target_moments_);
-    exchange_weights(archive, weights_, readout_.weights());
-    archive.array("state", cell_.state(0), 1, options_.n_hidden, cell_.stride());
-    std::int64_t size = window_.size();
+    exchange_weights(archive, network_.weights, network_.readout.weights());
+    network_.cell->exchange_state(archive);
+    training_->exchange(archive, network_);
+    Window<T>& window = network_.window;
+    std::int64_t size = window.size();
     archive.value("window_size", size);
-    if (size < 0 || size > capacity_) throw std::invalid_argument("window_size is out of range");
-    window_.resize(int(size));
-    archive.array("window_inputs", window_.inputs(), size, n_inputs_, n_inputs_);
-    archive.array("window_targets", window_.targets(), options_.n_outputs, size, window_.target_step());
+    if (size < 0 || size > capacity_ || size > samples_) throw std::invalid_argument("window_size is out of range");
+    window.resize(int(size));
+    archive.array("window_inputs", window.inputs(), size, n_features_ + 1, n_features_ + 1);
+    archive.array("window_targets", window.targets(), n_outputs_, size, window.target_step());
   }
 
   void restored() override {
-    window_.recount();
-    if (samples_ == 0) training_.project(weights_, readout_.weights(), readout_.stride());
-    cell_.refresh(weights_.data());
-    cell_.forward(weights_.data(), window_.inputs(), 0, window_.size());
+    network_.window.recount();
+    network_.clock = samples_ - network_.window.size();
+    if (samples_ == 0) training_->prepare(network_);
+    network_.cell->refresh(network_.weights.data());
+    network_.forward(0);
   }
 
  private:
   static constexpr double kUnscaledLimit = 1e6;
 
-  const Buffer<T>& unknown() {
-    std::fill(target_.begin(), target_.end(), std::numeric_limits<T>::quiet_NaN());
-    return target_;
-  }
-
   // The row as the network sees it, into row_; `moments(j, value)` gives the statistics to scale feature j with.
   template <class MomentsOf>
   void scale_row(const double* x, MomentsOf moments) {
-    for (int j = 0; j < options_.n_inputs; ++j) {
+    for (int j = 0; j < n_features_; ++j) {
       const Moments m = moments(j, x[j]);
-      if (options_.scale)
+      if (scale_inputs_)
         row_[j] = T(m.standardise(x[j]));
       else
         row_[j] = T(std::clamp(std::isnan(x[j]) ? m.mean : x[j], -kUnscaledLimit, kUnscaledLimit));
     }
-    row_[options_.n_inputs] = 1;
+    row_[n_features_] = 1;
+  }
+
+  // Appends row_ to the window, its target unknown, and runs the network over it.
+  void push_row() {
+    std::fill(target_.begin(), target_.end(), std::numeric_limits<T>::quiet_NaN());
+    network_.window.push(row_.data(), target_.data());
+    network_.forward(network_.window.size() - 1);
   }
 
   // Takes in the row of a new sample whose target is not known yet.
@@ -159,95 +162,42 @@ class LearnerOf final : public Learner {
       input_moments_[j].observe(value);
       return input_moments_[j];
     });
-    window_.push(row_.data(), unknown().data());
-    cell_.forward(weights_.data(), window_.inputs(), window_.size() - 1, window_.size());
+    push_row();
     ++samples_;
   }
 
-  // Learns from the targets of the newest sample and brings the window up to date with the new weights.
+  // Learns from the targets of the newest sample and brings the trajectory up to date with the new weights: that pass
+  // is the next row's forward pass, done early.
   void settle(const double* y, double* smoothness) {
-    const int first = window_.size() > capacity_ ? 1 : 0;
-    if (label(y)) {
-      ++steps_;
-      differentiate(first);
-      update(first, smoothness);
-    }
-    if (first == 1) {
-      std::copy(cell_.state(1), cell_.state(2), cell_.state(0));
-      window_.pop_front();
-    }
-    cell_.forward(weights_.data(), window_.inputs(), 0, window_.size());
+    const int first = network_.window.size() > capacity_ ? 1 : 0;
+    if (label(y)) training_->update(network_, first, ++steps_, smoothness);
+    if (first == 1) network_.drop_first();
+    network_.forward(0);
   }
 
   // Scales the targets into the newest row of the window. True if any is known.
   bool label(const double* y) {
     bool known = false;
-    for (int k = 0; k < options_.n_outputs; ++k) {
+    for (int k = 0; k < n_outputs_; ++k) {
       Moments& moments = target_moments_[k];
       moments.observe(y[k]);
       known |= !std::isnan(y[k]);
       if (std::isnan(y[k]))
         target_[k] = T(y[k]);
-      else if (scales_targets())
+      else if (scale_targets_)
         target_[k] = T(moments.standardise(y[k]));
       else
         target_[k] = T(std::clamp(y[k], -kUnscaledLimit, kUnscaledLimit));
     }
-    window_.relabel(target_.data());
+    network_.window.relabel(target_.data());
     return known;
-  }
-
-  bool scales_targets() const { return options_.scale && options_.loss == Loss::squared; }
-
-  // Gradients of the summed loss over rows [first, size) of the window.
-  void differentiate(int first) {
-    const int n = window_.size() - first;
-    readout_.differentiate(cell_.state(first + 1), window_.targets() + first, window_.target_step(), n,
-                           readout_gradient_.data());
-    cell_.backward(readout_.dLdh(), first, window_.size());
-    cell_.gradient(window_.inputs(), first, window_.size(), gradient_.data());
-  }
-
-  void update(int first, double* smoothness) {
-    const int samples = window_.labelled(first);
-    if (smoothness != nullptr) {
-      previous_weights_ = weights_;
-      previous_gradient_ = gradient_;
-    }
-    if (!training_.step(weights_, gradient_, samples)) return;
-    cell_.refresh(weights_.data());
-    if (smoothness != nullptr) *smoothness = measure_smoothness(first, samples);
-    training_.step_readout(readout_.weights().data(), readout_gradient_.data(), options_.n_outputs,
-                           readout_.stride(), samples, steps_);
-  }
-
-  // max over the matrices of ||grad L(theta_{t+1}) - grad L(theta_t)|| / ||theta_{t+1} - theta_t||, same window and readout.
-  double measure_smoothness(int first, int samples) {
-    const Buffer<T> readout_gradient = readout_gradient_;
-    cell_.forward(weights_.data(), window_.inputs(), first, window_.size());
-    differentiate(first);
-    readout_gradient_ = readout_gradient;
-    double largest = 0;
-    for (const Block& block : cell_.blocks()) {
-      double change = 0, distance = 0;
-      for (int j = 0; j < block.columns; ++j)
-        for (int i = 0; i < block.rows; ++i) {
-          const std::size_t at = block.offset + std::size_t(j) * block.stride + i;
-          const double g = (double(gradient_[at]) - previous_gradient_[at]) / samples;
-          const double d = double(weights_[at]) - previous_weights_[at];
-          change += g * g;
-          distance += d * d;
-        }
-      if (distance > 0) largest = std::max(largest, std::sqrt(change / distance));
-    }
-    return largest;
   }
 
   // The readout of the newest state, in the units of the target.
   void read_answer(double* answer) {
-    readout_.answer(cell_.state(window_.size()), answer_.data());
-    for (int k = 0; k < options_.n_outputs; ++k)
-      answer[k] = scales_targets() ? target_moments_[k].restore(answer_[k]) : double(answer_[k]);
+    network_.readout.answer(network_.cell->hidden(network_.window.size()), answer_.data());
+    for (int k = 0; k < n_outputs_; ++k)
+      answer[k] = scale_targets_ ? target_moments_[k].restore(answer_[k]) : double(answer_[k]);
   }
 
   void exchange_moments(Archive& archive, const char* name, std::vector<Moments>& moments) {
@@ -256,20 +206,17 @@ class LearnerOf final : public Learner {
   }
 
   void exchange_weights(Archive& archive, Buffer<T>& weights, Buffer<T>& readout) {
-    for (const Block& block : cell_.blocks())
+    for (const Block& block : network_.cell->blocks())
       archive.array(block.name, weights.data() + block.offset, block.columns, block.rows, block.stride);
-    archive.array("C", readout.data(), options_.n_outputs, options_.n_hidden, readout_.stride());
+    archive.array("C", readout.data(), n_outputs_, network_.cell->n_hidden(), network_.readout.stride());
   }
 
-  LearnerOptions options_;
-  int capacity_, n_inputs_;
-  SRNN<T> cell_;
-  GradientReadout<T> readout_;
-  WOGD<T> training_;
-  Window<T> window_;
+  int n_features_, n_outputs_, capacity_;
+  bool scale_inputs_, scale_targets_;
+  Network<T> network_;
+  std::unique_ptr<Training<T>> training_;
   std::vector<Moments> input_moments_, target_moments_;
   std::int64_t samples_ = 0, steps_ = 0;
-  Buffer<T> weights_, gradient_, readout_gradient_, previous_weights_, previous_gradient_;
   Buffer<T> row_, target_, answer_;
 };
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "buffer.hpp"
+#include "lane.hpp"
 
 namespace elman {
 
@@ -79,14 +79,15 @@ bool clip_spectrum(T* A, int stride, int rows, int columns, double limit) {
   return true;
 }
 
-// Shrinks v onto the Euclidean ball of radius `limit`.
+// Shrinks v, of n elements (a multiple of the vector width), onto the Euclidean ball of radius `limit`.
 template <class T>
 void clip_norm(T* v, int n, double limit) {
-  double squared = 0;
-  for (int i = 0; i < n; ++i) squared += double(v[i]) * v[i];
+  Vec<T> squares = {};
+  for (int i = 0; i < n; i += kLanes<T>) squares = fma<T>(load<T>(v + i), load<T>(v + i), squares);
+  const double squared = sum<T>(squares);
   if (squared <= limit * limit) return;
   const T factor = T(limit / std::sqrt(squared));
-  for (int i = 0; i < n; ++i) v[i] *= factor;
+  for (int i = 0; i < n; i += kLanes<T>) store<T>(v + i, load<T>(v + i) * factor);
 }
 
 }  // namespace elman

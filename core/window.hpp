@@ -29,7 +29,7 @@ class Window {
     if (begin_ + size_ == rows_) {
       std::copy_n(inputs(), std::size_t(size_) * n_inputs_, inputs_.data());
       for (std::size_t k = 0; k < n_outputs_; ++k)
-        std::copy_n(targets() + k * rows_, size_, targets_.data() + k * rows_);
+        std::copy_n(targets() + k * rows_, std::size_t(size_), targets_.data() + k * rows_);
       begin_ = 0;
     }
     std::copy_n(x, n_inputs_, inputs() + std::size_t(size_) * n_inputs_);

@@ -1,69 +1,66 @@
 // The simple recurrent (Elman) cell: h_t = tanh(W h_{t-1} + U x_t), equation (1) of the paper.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
-#include "../block.hpp"
 #include "../buffer.hpp"
 #include "../product.hpp"
+#include "cell.hpp"
 
 namespace elman {
 
-// Forward and backward passes over the samples of a window. The weights live in one array, the columns of U and then
-// those of W, each of `stride` elements; rows beyond n_hidden are padding and stay zero.
+// The weights are the columns of U and then those of W, each of `stride` elements; rows beyond n_hidden are padding and
+// stay zero.
 template <class T>
-class SRNN {
+class SRNN final : public Cell<T> {
  public:
-  SRNN(int n_inputs, int n_hidden, int capacity)
-      : n_inputs_(n_inputs),
-        n_hidden_(n_hidden),
-        stride_(padded<T>(n_hidden)),
-        states_((std::size_t(capacity) + 1) * stride_),
-        drive_(std::size_t(capacity) * stride_),
-        delta_(std::size_t(capacity) * stride_),
-        transposed_(std::size_t(n_hidden) * stride_) {}
+  explicit SRNN(CellSizes sizes)
+      : Cell<T>(sizes, layout(sizes), std::size_t(sizes.n_inputs + sizes.n_hidden) * padded<T>(sizes.n_hidden)),
+        n_inputs_(sizes.n_inputs),
+        n_hidden_(sizes.n_hidden),
+        stride_(padded<T>(sizes.n_hidden)),
+        states_((std::size_t(sizes.capacity) + 1) * stride_),
+        drive_(std::size_t(sizes.capacity) * stride_),
+        delta_(std::size_t(sizes.capacity) * stride_),
+        transposed_(std::size_t(n_hidden_) * stride_) {}
 
-  int stride() const { return stride_; }
-  std::size_t n_weights() const { return std::size_t(n_inputs_ + n_hidden_) * stride_; }
-  std::vector<Block> blocks() const {
-    return {{"U", 0, stride_, n_hidden_, n_inputs_},
-            {"W", std::size_t(n_inputs_) * stride_, stride_, n_hidden_, n_hidden_}};
-  }
+  T* hidden(int i) override { return states_.data() + std::size_t(i) * stride_; }
 
-  // The hidden state before sample i (slot i); slot 0 is the state before the window.
-  T* state(int i) { return states_.data() + std::size_t(i) * stride_; }
-  const T* state(int i) const { return states_.data() + std::size_t(i) * stride_; }
-
-  // Must be called whenever the weights have changed: the backward pass reads W by rows.
-  void refresh(const T* weights) {
+  // The backward pass reads W by rows.
+  void refresh(T* weights) override {
     const T* W = recurrent(weights);
     for (int j = 0; j < n_hidden_; ++j)
       for (int i = 0; i < n_hidden_; ++i) transposed_[i * stride_ + j] = W[j * stride_ + i];
   }
 
-  // States after samples [first, last), from the state before the first. Row i of X is sample i.
-  void forward(const T* weights, const T* X, int first, int last) {
+  void forward(const T* weights, const T* X, int first, int last, std::int64_t) override {
     const Pass pass{recurrent(weights), weights, X + std::size_t(first) * n_inputs_, n_inputs_, stride_, n_hidden_,
-                    drive_.data(), nullptr, state(first), last - first};
+                    drive_.data(), nullptr, hidden(first), last - first};
     if (const auto unrolled = kForward[columns_key()]) return unrolled(pass);
     forward_any(pass);
   }
 
-  // delta_i = dL/d(W h + U x) at samples [first, last), from dL/dh of the readout alone (row 0 is sample `first`).
-  void backward(const T* dLdh, int first, int last) {
+  // delta_i = dL/d(W h + U x) at sample i.
+  void backward(const T* dLdh, int first, int last, std::int64_t) override {
     const Pass pass{transposed_.data(), nullptr, nullptr, n_inputs_, stride_, n_hidden_,
-                    delta_.data(), dLdh, state(first), last - first};
+                    delta_.data(), dLdh, hidden(first), last - first};
     if (const auto unrolled = kBackward[columns_key()]) return unrolled(pass);
     backward_any(pass);
   }
 
-  // The gradient of the weights from the last backward pass, in the layout of the weights.
-  void gradient(const T* X, int first, int last, T* out) const {
+  // dL/dU = Σ_i delta_i x_i^T and dL/dW = Σ_i delta_i h_{i-1}^T
+  void gradient(const T* X, int first, int last, T* out) override {
     const int n = last - first;
     product<T>(delta_.data(), stride_, n, {X + std::size_t(first) * n_inputs_, 1, n_inputs_}, n_inputs_, out);
-    product<T>(delta_.data(), stride_, n, {state(first), 1, stride_}, n_hidden_, out + n_inputs_ * stride_);
+    product<T>(delta_.data(), stride_, n, {hidden(first), 1, stride_}, n_hidden_,
+               out + std::size_t(n_inputs_) * stride_);
   }
+
+  void drop_first() override { std::copy(hidden(1), hidden(2), hidden(0)); }
+
+  void exchange_state(Archive& archive) override { archive.array("state", hidden(0), 1, n_hidden_, stride_); }
 
  private:
   struct Pass {
@@ -80,6 +77,11 @@ class SRNN {
   static constexpr int kUnrolled = 32;      // hidden sizes up to this have a pass of their own
   static constexpr int kFusedInputs = 12;   // up to this many inputs U x is cheapest inside the recursion
 
+  static std::vector<Block> layout(CellSizes s) {
+    const int stride = padded<T>(s.n_hidden);
+    return {{"U", 0, stride, s.n_hidden, s.n_inputs},
+            {"W", std::size_t(s.n_inputs) * stride, stride, s.n_hidden, s.n_hidden}};
+  }
   const T* recurrent(const T* weights) const { return weights + std::size_t(n_inputs_) * stride_; }
   int columns_key() const { return n_hidden_ <= kUnrolled ? n_hidden_ : 0; }
 

@@ -32,12 +32,13 @@ class GradientReadout {
     for (int k = 0; k < n_outputs_; ++k) out[k] = output<T>(loss_, splat(dot(k, h)))[0];
   }
 
-  // Errors of n samples, dL/dh and dL/dC, all of the summed loss. h is [n][stride]; the targets of output k begin at
-  // targets + k * target_step.
-  void differentiate(const T* h, const T* targets, std::size_t target_step, int n, T* dLdC) {
+  // dL/dh and dL/dC of the summed loss of n samples. h is [n][stride]; the targets of output k begin at targets +
+  // k * target_step; the first row of dL/dh to be written is `row`.
+  void differentiate(const T* h, const T* targets, std::size_t target_step, int n, T* dLdC, int row = 0) {
     std::fill_n(dLdC, weights_.size(), T(0));
     for (int k = 0; k < n_outputs_; ++k) {
-      const OutputPass pass{weights_.data() + std::size_t(k) * stride_, dLdC + std::size_t(k) * stride_, k == 0};
+      const std::size_t at = std::size_t(k) * stride_;
+      const OutputPass pass{weights_.data() + at, dLdC + at, dLdh_.data() + std::size_t(row) * stride_, k == 0};
       const T* y = targets + k * target_step;
       int i = 0;
       for (; i + kLanes<T> <= n; i += kLanes<T>) differentiate(pass, h, y, i, kLanes<T>);
@@ -45,17 +46,28 @@ class GradientReadout {
     }
   }
 
+  // dz_k/dh and dz_k/dC of one sample in state h, into row `row` of dL/dh.
+  void differentiate_output(const T* h, int k, T* dzdC, int row) {
+    std::fill_n(dzdC, weights_.size(), T(0));
+    std::copy_n(h, std::size_t(n_hidden_), dzdC + std::size_t(k) * stride_);
+    std::copy_n(weights_.data() + std::size_t(k) * stride_, std::size_t(stride_), dLdh_.data() + std::size_t(row) * stride_);
+  }
+
+  // Rows [0, n) of dL/dh become zero: those samples have no loss.
+  void silence(int n) { std::fill_n(dLdh_.data(), std::size_t(n) * stride_, T(0)); }
+
  private:
   struct OutputPass {
     const T* c;
     T* dLdc;
+    T* dLdh;
     bool first;  // dL/dh is overwritten by the first output and added to by the others
   };
 
   // `count` samples from sample `at`, as many as there are lanes or, at the end, fewer.
   ELMAN_INLINE void differentiate(const OutputPass& pass, const T* h, const T* targets, int at, int count) {
     h += std::size_t(at) * stride_;
-    T* force = dLdh_.data() + std::size_t(at) * stride_;
+    T* force = pass.dLdh + std::size_t(at) * stride_;
     T e[kLanes<T>];
     store<T>(e, errors(pass.c, h, targets + at, count));
     for (int v = 0; v < stride_; v += kLanes<T>) {

@@ -1,90 +1,109 @@
 // Windowed Online Gradient Descent: Algorithm 1 of the paper, and the variant of its experiments (equation 15).
 #pragma once
 
+#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <utility>
-#include <vector>
 
-#include "../block.hpp"
-#include "../buffer.hpp"
-#include "../lane.hpp"
+#include "../options.hpp"
 #include "../projection.hpp"
+#include "training.hpp"
 
 namespace elman {
 
-struct WOGDOptions {
-  int window;
-  double rate;
-  double spectral_limit;        // lambda
-  double projection_threshold;  // alpha: a matrix is projected when its Frobenius norm exceeds this; 0: always
-  double readout_rate;          // the readout's step at time t is this over sqrt(t)
-  double readout_limit;         // largest norm of a row of the readout
-};
-
 template <class T>
-class WOGD {
+class WOGD final : public Training<T> {
  public:
-  WOGD(const WOGDOptions& options, std::vector<Block> blocks, std::size_t n_weights)
-      : options_(options), blocks_(std::move(blocks)), candidate_(n_weights) {}
+  explicit WOGD(const Options& options)
+      : rate_(options.number("rate")),
+        spectral_limit_(options.number("spectral_limit")),
+        projection_threshold_(options.number("projection_threshold")),
+        readout_rate_(options.number("readout_rate")),
+        readout_limit_(options.number("readout_limit")) {}
 
-  // Sum over all steps of the squared norm of the projected gradient, equation (7).
-  double local_regret = 0;
-
-  // theta <- Pi(theta - rate gradient/samples). False, and nothing changed, if the result is not finite.
-  bool step(Buffer<T>& weights, const Buffer<T>& gradient, int samples) {
-    const Vec<T> rate = splat(T(-options_.rate / samples));
-    Vec<T> check = {};  // stays 0 unless a weight is infinite or NaN
-    for (std::size_t i = 0; i < weights.size(); i += kLanes<T>) {
-      const Vec<T> next = fma<T>(rate, load<T>(&gradient[i]), load<T>(&weights[i]));
-      check = fma<T>(next, Vec<T>{}, check);
-      store<T>(&candidate_[i], next);
-    }
-    if (sum<T>(check) != 0) return false;
-    for (const Block& block : blocks_) {
-      if (project(candidate_.data(), block))
-        local_regret += squared_norm(block, [&](std::size_t i) {
-                          return load<T>(&weights[i]) - load<T>(&candidate_[i]);
-                        }) / (options_.rate * options_.rate);
-      else
-        local_regret += squared_norm(block, [&](std::size_t i) { return load<T>(&gradient[i]); }) / (double(samples) * samples);
-    }
-    std::copy(candidate_.begin(), candidate_.end(), weights.begin());
-    return true;
+  void prepare(Network<T>& network) override {
+    for (const Block& block : network.cell->blocks()) project(network.weights.data(), block);
+    clip_readout(network);
   }
 
-  // Brings initial weights into the sets that the steps keep them in.
-  void project(Buffer<T>& weights, Buffer<T>& readout, int readout_stride) const {
-    for (const Block& block : blocks_) project(weights.data(), block);
-    for (std::size_t i = 0; i < readout.size(); i += readout_stride)
-      clip_norm(readout.data() + i, readout_stride, options_.readout_limit);
-  }
-
-  // c <- Pi(c - readout_rate/sqrt(t) gradient/samples), row by row.
-  void step_readout(T* weights, const T* gradient, int rows, int stride, int samples, std::int64_t t) const {
-    const T rate = T(options_.readout_rate / std::sqrt(double(t)) / samples);
-    for (int k = 0; k < rows; ++k) {
-      T* c = weights + std::size_t(k) * stride;
-      for (int i = 0; i < stride; ++i) c[i] -= rate * gradient[std::size_t(k) * stride + i];
-      clip_norm(c, stride, options_.readout_limit);
-    }
+  void update(Network<T>& network, int first, std::int64_t t, double* smoothness) override {
+    network.differentiate_window(first);
+    const int samples = network.window.labelled(first);
+    if (smoothness != nullptr) previous_gradient_ = network.gradient;
+    if (!step(network, samples)) return;
+    network.cell->refresh(network.weights.data());
+    if (smoothness != nullptr) *smoothness = measure_smoothness(network, first, samples);
+    step_readout(network, samples, t);
   }
 
  private:
-  // Clipping can leave a Frobenius norm of up to lambda sqrt(min(rows, columns)), so the threshold never lies below that
-  // root: otherwise a large network would be decomposed at every step for nothing.
-  bool project(T* weights, const Block& block) const {
-    const double norm = squared_norm(block, [&](std::size_t i) { return load<T>(weights + i); });
-    if (norm <= options_.spectral_limit * options_.spectral_limit) return false;
-    const double threshold = options_.projection_threshold;
-    const double reachable = std::min(block.rows, block.columns);
-    if (threshold > 0 && norm <= std::max(threshold * threshold, reachable)) return false;
-    return clip_spectrum(weights + block.offset, block.stride, block.rows, block.columns, options_.spectral_limit);
+  // theta <- Pi(theta - rate gradient/samples), equations (13) and (14). False, and nothing changed, if not finite.
+  bool step(Network<T>& network, int samples) {
+    const Buffer<T>& gradient = network.gradient;
+    next_ = network.weights;
+    const Vec<T> rate = splat(T(-rate_ / samples));
+    Vec<T> check = {};  // stays 0 unless a weight is infinite or NaN
+    for (std::size_t i = 0; i < next_.size(); i += kLanes<T>) {
+      const Vec<T> moved = fma<T>(rate, load<T>(&gradient[i]), load<T>(&next_[i]));
+      check = fma<T>(moved, Vec<T>{}, check);
+      store<T>(&next_[i], moved);
+    }
+    if (sum<T>(check) != 0) return false;
+    for (const Block& block : network.cell->blocks()) {
+      if (project(next_.data(), block))
+        this->local_regret += squared_distance(block, next_, network.weights) / (rate_ * rate_);
+      else
+        this->local_regret += squared_norm(block, gradient.data()) / (double(samples) * samples);
+    }
+    std::swap(network.weights, next_);
+    return true;
   }
 
-  // Over whole vectors of rows: padding is zero.
+  // c <- Pi(c - readout_rate/sqrt(t) gradient/samples) for each output, equation (12).
+  void step_readout(Network<T>& network, int samples, std::int64_t t) const {
+    Buffer<T>& weights = network.readout.weights();
+    const Vec<T> rate = splat(T(-readout_rate_ / std::sqrt(double(t)) / samples));
+    for (std::size_t i = 0; i < weights.size(); i += kLanes<T>)
+      store<T>(&weights[i], fma<T>(rate, load<T>(&network.readout_gradient[i]), load<T>(&weights[i])));
+    clip_readout(network);
+  }
+
+  void clip_readout(Network<T>& network) const {
+    const int stride = network.readout.stride();
+    for (int k = 0; k < network.readout.n_outputs(); ++k)
+      clip_norm(network.readout.weights().data() + std::size_t(k) * stride, stride, readout_limit_);
+  }
+
+  // Clips the spectrum of a matrix if its norm calls for it. Clipping can leave a Frobenius norm of up to lambda
+  // sqrt(min(rows, columns)), so the threshold never lies below that root: otherwise a large network would be
+  // decomposed at every step for nothing.
+  bool project(T* weights, const Block& block) const {
+    const double norm = squared_norm(block, weights);
+    if (norm <= spectral_limit_ * spectral_limit_) return false;
+    const double reachable = std::min(block.rows, block.columns);
+    if (projection_threshold_ > 0 && norm <= std::max(projection_threshold_ * projection_threshold_, reachable))
+      return false;
+    return clip_spectrum(weights + block.offset, block.stride, block.rows, block.columns, spectral_limit_);
+  }
+
+  // max over the matrices of ||grad L(theta_{t+1}) - grad L(theta_t)|| / ||theta_{t+1} - theta_t||, where theta_t is in
+  // next_ after the swap. Window, state before it and readout are the same for both.
+  double measure_smoothness(Network<T>& network, int first, int samples) {
+    const Buffer<T> readout_gradient = network.readout_gradient;
+    network.forward(first);
+    network.differentiate_window(first);
+    network.readout_gradient = readout_gradient;
+    double largest = 0;
+    for (const Block& block : network.cell->blocks()) {
+      const double moved = squared_distance(block, network.weights, next_);
+      const double changed = squared_distance(block, network.gradient, previous_gradient_);
+      if (moved > 0) largest = std::max(largest, std::sqrt(changed / moved) / samples);
+    }
+    return largest;
+  }
+
+  // Sums run over whole vectors of rows: padding is zero.
   template <class Value>
-  static double squared_norm(const Block& block, Value value) {
+  static double sum_of_squares(const Block& block, Value value) {
     double total = 0;
     for (int j = 0; j < block.columns; ++j) {
       Vec<T> column = {};
@@ -96,10 +115,19 @@ class WOGD {
     }
     return total;
   }
+  static double squared_norm(const Block& block, const T* a) {
+    return sum_of_squares(block, [a](std::size_t i) { return load<T>(a + i); });
+  }
+  static double squared_distance(const Block& block, const Buffer<T>& a, const Buffer<T>& b) {
+    return sum_of_squares(block, [&](std::size_t i) { return load<T>(&a[i]) - load<T>(&b[i]); });
+  }
 
-  WOGDOptions options_;
-  std::vector<Block> blocks_;
-  Buffer<T> candidate_;
+  double rate_;
+  double spectral_limit_;        // lambda
+  double projection_threshold_;  // alpha: a matrix is projected when its Frobenius norm exceeds this; 0: always
+  double readout_rate_;          // the readout's step at time t is this over sqrt(t)
+  double readout_limit_;         // largest norm of a row of the readout
+  Buffer<T> next_, previous_gradient_;
 };
 
 }  // namespace elman

@@ -1,12 +1,28 @@
 """Cells: the recurrence of a network. A cell is a description; it holds no weights and no state."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from elman._check import whole_number
 
 
 @dataclass(frozen=True)
-class SRNN:
+class Cell:
+    """What every cell has. A subclass is known to `OnlineRNN`, to saved models and to the core by its name."""
+
+    by_name: ClassVar[dict[str, type["Cell"]]] = {}
+
+    n_hidden: int = 15
+
+    def __init_subclass__(cls) -> None:
+        Cell.by_name[cls.__name__] = cls
+
+    def __post_init__(self) -> None:
+        whole_number("n_hidden", self.n_hidden, at_least=1)
+
+
+@dataclass(frozen=True)
+class SRNN(Cell):
     """Simple recurrent network, or Elman network: ``h = tanh(W h + U x)``, equation (1) of the paper.
 
     Parameters
@@ -23,8 +39,3 @@ class SRNN:
     Traceback (most recent call last):
     ValueError: n_hidden must be a whole number of at least 1, got 0
     """
-
-    n_hidden: int = 15
-
-    def __post_init__(self) -> None:
-        whole_number("n_hidden", self.n_hidden, at_least=1)

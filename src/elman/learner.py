@@ -6,7 +6,7 @@ import math
 import secrets
 import threading
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from elman import _state
 from elman._check import instance, one_of, whole_number
 from elman._core import core
 from elman._rows import Columns, Float64, Outputs
-from elman.cells import SRNN
-from elman.training import WOGD
+from elman.cells import SRNN, Cell
+from elman.training import WOGD, Training
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from elman._core import Learner as CoreLearner
+
+T = TypeVar("T")
 
 _CHUNK = 4096  # rows between two looks at Ctrl-C
 _INITIAL_DEVIATION = 0.1  # of the initial weights, section IV of the paper
@@ -70,16 +72,16 @@ class OnlineRNN:
 
     def __init__(
         self,
-        cell: SRNN | None = None,
-        training: WOGD | None = None,
+        cell: Cell | None = None,
+        training: Training | None = None,
         *,
         loss: str = "squared",
         scale: bool = True,
         dtype: str = "float32",
         seed: int | None = None,
     ) -> None:
-        self.cell = instance("cell", SRNN() if cell is None else cell, SRNN)
-        self.training = instance("training", WOGD() if training is None else training, WOGD)
+        self.cell = instance("cell", SRNN() if cell is None else cell, Cell)
+        self.training = instance("training", WOGD() if training is None else training, Training)
         self.loss = one_of("loss", loss, ("squared", "logistic"))
         self.scale = instance("scale", scale, bool)
         self.dtype = one_of("dtype", dtype, ("float32", "float64"))
@@ -212,7 +214,7 @@ class OnlineRNN:
             if self._learner is None:
                 return {}
             arrays = self._learner.state()
-            return {"U": arrays["U"].T.copy(), "W": arrays["W"].T.copy(), "C": arrays["C"].copy()}
+            return {name: array if name == "C" else array.T.copy() for name, array in arrays.items() if name[0] in "UWC"}
 
     def _count(self, name: str) -> int:
         with self._lock:
@@ -231,8 +233,8 @@ class OnlineRNN:
         header, arrays = _state.parse(blob)
         with _state.damaged_if_rejected():
             model = cls(
-                SRNN(**header["cell"]),
-                WOGD(**header["training"]),
+                _configured(Cell.by_name, header["cell"]),
+                _configured(Training.by_name, header["training"]),
                 **{name: header[name] for name in ("loss", "scale", "dtype", "seed")},
             )
             names = header["names"]
@@ -246,8 +248,8 @@ class OnlineRNN:
     def _header(self) -> dict[str, Any]:
         return {
             "kind": type(self).__name__,
-            "cell": asdict(self.cell),
-            "training": asdict(self.training),
+            "cell": _described(self.cell),
+            "training": _described(self.training),
             "loss": self.loss,
             "scale": self.scale,
             "dtype": self.dtype,
@@ -272,7 +274,7 @@ class OnlineRNN:
             return self._learner
         n_inputs, n_outputs = columns.count or 0, outputs.count or 1
         learner = self._new_learner(n_inputs, n_outputs)
-        arrays = learner.state() | self._initial_weights(n_inputs, n_outputs)
+        arrays = self._with_initial_weights(learner.state())
         if self._learner is not None:
             arrays = _transplanted(self._learner.state(), arrays)
         learner.restore(arrays)
@@ -281,44 +283,67 @@ class OnlineRNN:
     def _new_learner(self, n_inputs: int, n_outputs: int) -> CoreLearner:
         return core.Learner(
             n_inputs=n_inputs,
-            n_hidden=self.cell.n_hidden,
             n_outputs=n_outputs,
+            window=self.training.window,
             logistic=self.loss == "logistic",
             scale=self.scale,
             double_precision=self.dtype == "float64",
-            **asdict(self.training),
+            cell=type(self.cell).__name__,
+            cell_options=_numbers(self.cell),
+            training=type(self.training).__name__,
+            training_options=_numbers(self.training),
         )
 
-    def _initial_weights(self, n_inputs: int, n_outputs: int) -> dict[str, NDArray[Any]]:
-        """Return weights ~ N(0, 0.1²); each column has a random stream of its own, so inputs that come later change no other."""
+    def _with_initial_weights(self, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Return the state of a new learner with weights ~ N(0, 0.1²) in its matrices U, W and C.
 
-        def columns(matrix: int, indices: Iterable[int]) -> NDArray[Any]:
-            draws = [np.random.default_rng([self.seed, matrix, i]).normal(0, _INITIAL_DEVIATION, n_hidden) for i in indices]
-            return np.array(draws, dtype=self.dtype).reshape(-1, n_hidden)
-
-        n_hidden = self.cell.n_hidden
-        constant = 0  # the column of the constant input comes last, the random stream of it first
-        return {
-            "U": columns(0, [*range(1, n_inputs + 1), constant]),
-            "W": columns(1, range(n_hidden)),
-            "C": columns(2, range(n_outputs)),
-        }
+        Each column has a random stream of its own, so that inputs and outputs that come later change no other weight.
+        """
+        for name, array in arrays.items():
+            if name[0] in "UWC":
+                for i, column in enumerate(array):
+                    # The constant is the last input; its stream has the number that no feature has.
+                    number = -1 if name[0] == "U" and i == len(array) - 1 else i
+                    key = [self.seed, number + 1, *name.encode()]
+                    column[:] = np.random.default_rng(key).normal(0, _INITIAL_DEVIATION, len(column))
+        return arrays
 
 
 def _transplanted(old: dict[str, NDArray[Any]], new: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Return the state `old` grown to the sizes of `new`: what is added has its initial weights and no past."""
-    n_old, n_new = len(old["input_moments"]), len(new["input_moments"])
-    window = len(old["window_inputs"])
-    added_inputs = np.zeros((window, n_new - n_old), old["window_inputs"].dtype)
-    added_outputs = np.full((len(new["C"]) - len(old["C"]), window), math.nan, old["window_targets"].dtype)
-    return old | {
-        "U": np.concatenate([old["U"][:n_old], new["U"][n_old:n_new], old["U"][n_old:]]),
-        "C": np.concatenate([old["C"], new["C"][len(old["C"]) :]]),
-        "input_moments": np.concatenate([old["input_moments"], new["input_moments"][n_old:]]),
-        "target_moments": np.concatenate([old["target_moments"], new["target_moments"][len(old["C"]) :]]),
-        "window_inputs": np.hstack([old["window_inputs"][:, :n_old], added_inputs, old["window_inputs"][:, n_old:]]),
-        "window_targets": np.vstack([old["window_targets"], added_outputs]),
-    }
+    n_old, n_new, n_outputs = len(old["input_moments"]), len(new["input_moments"]), len(old["C"])
+    window_length = len(old["window_inputs"])
+
+    def with_inputs(name: str) -> NDArray[Any]:  # the constant stays last
+        return np.concatenate([old[name][:n_old], new[name][n_old:n_new], old[name][n_old:]])
+
+    def with_outputs(name: str) -> NDArray[Any]:
+        return np.concatenate([old[name], new[name][n_outputs:]])
+
+    inputs = np.zeros((window_length, n_new + 1), old["window_inputs"].dtype)
+    inputs[:, :n_old], inputs[:, -1] = old["window_inputs"][:, :n_old], old["window_inputs"][:, -1]
+    targets = np.full((len(new["C"]), window_length), math.nan, old["window_targets"].dtype)
+    targets[:n_outputs] = old["window_targets"]
+    return (
+        old
+        | {name: with_inputs(name) for name in old if name[0] == "U" or name == "input_moments"}
+        | {name: with_outputs(name) for name in ("C", "target_moments")}
+        | {"window_inputs": inputs, "window_targets": targets}
+    )
+
+
+def _described(configuration: Any) -> dict[str, Any]:
+    return {"type": type(configuration).__name__} | asdict(configuration)
+
+
+def _configured(by_name: dict[str, type[T]], description: dict[str, Any]) -> T:
+    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in description.items()}
+    return by_name[fields.pop("type")](**fields)
+
+
+def _numbers(configuration: Any) -> dict[str, list[float]]:
+    """Return the fields of a configuration object as the core takes them: each a list of numbers."""
+    return {name: [float(v) for v in np.atleast_1d(value)] for name, value in asdict(configuration).items()}
 
 
 def _matrix(targets: Float64) -> Float64:

@@ -1,13 +1,27 @@
 """Training rules: what one update does to the weights. A rule is a description; it holds no state."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from elman import theory
 from elman._check import number, whole_number
 
 
+class Training:
+    """What every training rule is. A subclass is known to `OnlineRNN`, to saved models and to the core by its name.
+
+    Its attribute `window` is the number of samples that one update looks at.
+    """
+
+    by_name: ClassVar[dict[str, type["Training"]]] = {}
+    window: int
+
+    def __init_subclass__(cls) -> None:
+        Training.by_name[cls.__name__] = cls
+
+
 @dataclass(frozen=True)
-class WOGD:
+class WOGD(Training):
     """Windowed Online Gradient Descent, the paper's training (Algorithm 1).
 
     At every step the gradient of the mean loss over the last `window` samples is computed exactly, with the current weights

@@ -1,0 +1,59 @@
+// What the rest of the core knows of a recurrence.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "../archive.hpp"
+#include "../block.hpp"
+#include "../lane.hpp"
+
+namespace elman {
+
+struct CellSizes {
+  int n_inputs;  // with the constant
+  int n_hidden;
+  int capacity;  // largest number of samples that a pass covers
+};
+
+// A recurrence and its trajectory over the samples of a window. Slot i of the trajectory is the state before sample i, so
+// slot 0 is the state before the window and slot n the newest. The weights belong to the caller: one array of n_weights
+// elements, of which `blocks` describes the matrices. Every pass runs over samples [first, last); row i of X is sample
+// i, and `clock` counts the samples of the stream before sample 0.
+template <class T>
+class Cell {
+ public:
+  virtual ~Cell() = default;
+
+  int n_hidden() const { return sizes_.n_hidden; }
+  int hidden_stride() const { return padded<T>(sizes_.n_hidden); }
+  std::size_t n_weights() const { return n_weights_; }
+  const std::vector<Block>& blocks() const { return blocks_; }
+
+  // The hidden vector in slot i; successive slots are hidden_stride() apart.
+  virtual T* hidden(int i) = 0;
+  // Must be called whenever the weights have changed. Sets weights that the recurrence does not have back to zero.
+  virtual void refresh(T* weights) = 0;
+  // Fills slots first+1 to last from slot `first`. The result does not depend on how a range is cut into passes.
+  virtual void forward(const T* weights, const T* X, int first, int last, std::int64_t clock) = 0;
+  // Back-propagates dL/dh, which is what the readout alone exerts (row 0 is sample `first`), through the samples.
+  virtual void backward(const T* dLdh, int first, int last, std::int64_t clock) = 0;
+  // dL/dweights from the last backward pass.
+  virtual void gradient(const T* X, int first, int last, T* out) = 0;
+  // Forgets sample 0: slot 1 becomes slot 0. The other slots are invalid until the next forward pass.
+  virtual void drop_first() = 0;
+  // Walks the state in slot 0.
+  virtual void exchange_state(Archive& archive) = 0;
+
+ protected:
+  Cell(CellSizes sizes, std::vector<Block> blocks, std::size_t n_weights)
+      : sizes_(sizes), blocks_(std::move(blocks)), n_weights_(n_weights) {}
+
+  const CellSizes sizes_;
+
+ private:
+  std::vector<Block> blocks_;
+  std::size_t n_weights_;
+};
+
+}  // namespace elman

@@ -1,0 +1,73 @@
+// A cell, its readout and the window they are trained on: answers, and gradients of the losses that trainings descend.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "buffer.hpp"
+#include "cell/cell.hpp"
+#include "readout/gradient.hpp"
+#include "window.hpp"
+
+namespace elman {
+
+// The samples of the window a training looks at are rows [first, window.size()). Gradients are of summed losses, and
+// overwrite `gradient` and `readout_gradient`.
+template <class T>
+struct Network {
+  Network(std::unique_ptr<Cell<T>> new_cell, int n_inputs, int n_outputs, int capacity, Loss loss)
+      : cell(std::move(new_cell)),
+        readout(n_outputs, cell->n_hidden(), capacity, loss),
+        window(n_inputs, n_outputs, capacity),
+        weights(cell->n_weights()),
+        gradient(cell->n_weights()),
+        readout_gradient(readout.weights().size()) {}
+
+  std::unique_ptr<Cell<T>> cell;
+  GradientReadout<T> readout;
+  Window<T> window;
+  Buffer<T> weights, gradient, readout_gradient;
+  std::int64_t clock = 0;  // samples of the stream before the window
+
+  // Runs the network over rows [first, size) of the window.
+  void forward(int first) { cell->forward(weights.data(), window.inputs(), first, window.size(), clock); }
+
+  // The oldest sample leaves the window. A forward pass must follow.
+  void drop_first() {
+    cell->drop_first();
+    window.pop_front();
+    ++clock;
+  }
+
+  // The loss of all samples.
+  void differentiate_window(int first) {
+    readout.differentiate(cell->hidden(first + 1), window.targets() + first, window.target_step(),
+                          window.size() - first, readout_gradient.data());
+    back_propagate(first);
+  }
+
+  // The loss of the newest sample.
+  void differentiate_last(int first) {
+    const int last = window.size() - 1;
+    readout.silence(last - first);
+    readout.differentiate(cell->hidden(last + 1), window.targets() + last, window.target_step(), 1,
+                          readout_gradient.data(), last - first);
+    back_propagate(first);
+  }
+
+  // The readout z_k of the newest sample, before the sigmoid.
+  void differentiate_output(int first, int k) {
+    const int last = window.size() - 1;
+    readout.silence(last - first);
+    readout.differentiate_output(cell->hidden(last + 1), k, readout_gradient.data(), last - first);
+    back_propagate(first);
+  }
+
+ private:
+  void back_propagate(int first) {
+    cell->backward(readout.dLdh(), first, window.size(), clock);
+    cell->gradient(window.inputs(), first, window.size(), gradient.data());
+  }
+};
+
+}  // namespace elman
