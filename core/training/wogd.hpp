@@ -1,4 +1,4 @@
-// Windowed Online Gradient Descent: Algorithm 1 of the paper, and the variant of its experiments (equation 15).
+// Windowed Online Gradient Descent: Algorithm 1 of the paper, and the variant of its experiments (equation 20).
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class WOGD final : public Training<T> {
   }
 
  private:
-  // theta <- Pi(theta - rate gradient/samples), equations (13) and (14). False, and nothing changed, if not finite.
+  // theta <- Pi(theta - rate gradient/samples), equations (14) and (15). False, and nothing changed, if not finite.
   bool step(Network<T>& network, int samples) {
     const Buffer<T>& gradient = network.gradient;
     next_ = network.weights;
@@ -58,7 +58,7 @@ class WOGD final : public Training<T> {
     return true;
   }
 
-  // c <- Pi(c - readout_rate/sqrt(t) gradient/samples) for each output, equation (12).
+  // c <- Pi(c - readout_rate/sqrt(t) gradient/samples) for each output, equation (13).
   void step_readout(Network<T>& network, int samples, std::int64_t t) const {
     Buffer<T>& weights = network.readout.weights();
     const Vec<T> rate = splat(T(-readout_rate_ / std::sqrt(double(t)) / samples));

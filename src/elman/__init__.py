@@ -1,4 +1,4 @@
-"""Online regression with recurrent networks: a row comes, the model answers, the truth arrives, the model learns."""
+"""Online regression with recurrent networks: a row comes, the model answers, the truth comes, it learns."""
 
 from importlib.metadata import version as _version
 

@@ -19,7 +19,13 @@ def number(name: str, value: Any, *, above: float = -math.inf, at_least: float =
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}")
     if not math.isfinite(value) or value <= above or value < at_least:
-        bound = f" above {above:g}" if above > -math.inf else f" of at least {at_least:g}" if at_least > -math.inf else ""
+        bound = (
+            f" above {above:g}"
+            if above > -math.inf
+            else f" of at least {at_least:g}"
+            if at_least > -math.inf
+            else ""
+        )
         raise ValueError(f"{name} must be a finite number{bound}, got {value!r}")
 
 

@@ -1,7 +1,8 @@
 """What users pass as rows and targets, checked and turned into the float64 arrays that the core takes.
 
-`Columns` and `Outputs` are immutable records of what a model has seen so far. Taking in a row or a target gives back the record
-that fits it, the same object or a grown one, so that a model changes only after everything was found to be right.
+`Columns` and `Outputs` are immutable records of what a model has seen so far. Taking in a row or a target
+gives back the record that fits it, the same object or a grown one, so that a model changes only after
+everything was found to be right.
 """
 
 from __future__ import annotations
@@ -20,14 +21,20 @@ _FLOAT64 = np.dtype(np.float64)
 
 @dataclass(frozen=True)
 class Columns:
-    """The features of a model's rows: how many, and their names if rows are dicts. None: not known before the first row."""
+    """The features of a model's rows: how many (None before the first), and their names if rows are dicts."""
 
     count: int | None = None
     names: tuple[str, ...] | None = None
 
     def take(self, x: Any) -> tuple[Columns, Float64]:
-        """Return the columns that `x` fits and `x` as an array of shape (count,), NaN where a feature is missing."""
-        if type(x) is np.ndarray and x.dtype is _FLOAT64 and x.ndim == 1 and x.shape[0] == self.count and self.names is None:
+        """Return the columns that `x` fits, and `x` as an array of shape (count,), NaN where missing."""
+        if (
+            type(x) is np.ndarray
+            and x.dtype is _FLOAT64
+            and x.ndim == 1
+            and x.shape[0] == self.count
+            and self.names is None
+        ):
             return self, x
         if isinstance(x, Mapping):
             return self._take_named(x)
@@ -49,7 +56,9 @@ class Columns:
 
     def _widened(self, count: int, subject: str) -> Columns:
         if self.names is not None:
-            raise ValueError(f"this model knows its features by name ({_some(self.names)}): pass a dict, not an array")
+            raise ValueError(
+                f"this model knows its features by name ({_some(self.names)}): pass a dict, not an array"
+            )
         if self.count is None:
             return Columns(count)
         if count != self.count:
@@ -68,7 +77,7 @@ class Columns:
         for i, x in enumerate(X):
             if not isinstance(x, Mapping):
                 raise TypeError(f"X[{i}] must be a dict like X[0], got {type(x).__name__}")
-            grown, row = columns._take_named(x)  # noqa: SLF001 - the same class
+            grown, row = columns._take_named(x)
             if not groups or grown is not columns:
                 columns, group = grown, []
                 groups.append((columns, group))
@@ -80,7 +89,9 @@ class Columns:
 
     def _knowing(self, x: Mapping[str, Any]) -> Columns:
         if self.names is None and self.count is not None:
-            raise ValueError(f"this model has learned rows of {self.count} unnamed features: pass an array, not a dict")
+            raise ValueError(
+                f"this model has learned rows of {self.count} unnamed features: pass an array, not a dict"
+            )
         known = self.names or ()
         if len(x) <= len(known) and x.keys() <= set(known):
             return self if self.names is not None else Columns(0, ())
@@ -94,21 +105,23 @@ class Columns:
 
 @dataclass(frozen=True)
 class Outputs:
-    """The targets of a model: how many (None: not known before the first), and whether they come as plain numbers."""
+    """The targets of a model: how many (None before the first), and whether they come as plain numbers."""
 
     count: int | None = None
     scalar: bool = True
     probability: bool = False
 
-    def take(self, y: Any) -> tuple[Outputs, float | Float64]:
-        """Return the outputs that `y` fits, and `y` as a float or an array of shape (count,), NaN where not known."""
+    def take(self, y: Any) -> tuple[Outputs, Any]:
+        """Return the outputs that `y` fits, and `y` as a float or array of shape (count,), NaN if unknown."""
         if y is None:
             return self, math.nan if self.scalar else np.full(self.count or 1, math.nan)
         if type(y) is float and self.count == 1 and self.scalar:
             return self, self._checked_scalar(y)
         target = _floats("y", y)
         if target.ndim > 1:
-            raise ValueError(f"y must be a number or a 1-D array with a value for each output, got shape {target.shape}")
+            raise ValueError(
+                f"y must be a number or a 1-D array with a value for each output, got shape {target.shape}"
+            )
         outputs = self._fitting(target.shape, "y is")
         if outputs.scalar:
             return outputs, self._checked_scalar(float(target))
@@ -121,7 +134,9 @@ class Outputs:
             return self, np.full((n,) if self.scalar else (n, self.count or 1), math.nan)
         targets = _floats("y", y)
         if targets.ndim not in (1, 2) or len(targets) != n:
-            raise ValueError(f"y must have shape ({n},) or ({n}, n_outputs), as X has {n} rows; got shape {targets.shape}")
+            raise ValueError(
+                f"y must have shape ({n},) or ({n}, n_outputs), as X has {n} rows; got shape {targets.shape}"
+            )
         outputs = self._fitting(targets.shape[1:], "a row of y is")
         self._check(targets)
         return outputs, targets
@@ -151,7 +166,9 @@ class Outputs:
             bad = np.argwhere((y < 0) | (y > 1))
             if len(bad):
                 at = tuple(int(i) for i in bad[0])
-                raise ValueError(f"y{list(at)} is {float(y[at])!r}: with loss='logistic' a target must be between 0 and 1")
+                raise ValueError(
+                    f"y{list(at)} is {float(y[at])!r}: with loss='logistic' a target must be between 0 and 1"
+                )
 
 
 def _floats(name: str, value: Any) -> Float64:
@@ -162,7 +179,7 @@ def _floats(name: str, value: Any) -> Float64:
 
 
 def _refuse_other_kinds(name: str, value: Any, array: NDArray[Any]) -> None:
-    """Raise for what is not real numbers; objects that are numbers (Decimal, None for missing) are let through."""
+    """Raise for what is not real numbers; objects that are (Decimal, None for missing) are let through."""
     if array.dtype.kind == "O":
         try:
             np.asarray(value, dtype=np.float64)

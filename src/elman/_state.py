@@ -1,8 +1,9 @@
 """The bytes of a saved model.
 
-``magic, format version (u16), header length (u32), header (JSON), arrays, checksum``, everything little-endian. The header holds
-the configuration and the list of arrays with their types and shapes. Reading runs no code, and anything that is not exactly what
-was written is a ValueError that says what is wrong. Every version ever released stays readable.
+``magic, format version (u16), header length (u32), header (JSON), arrays, checksum``, everything
+little-endian. The header holds the configuration and the list of arrays with their types and shapes. Reading
+runs no code, and anything that is not exactly what was written is a ValueError that says what is wrong. Every
+version ever released stays readable.
 """
 
 from __future__ import annotations
@@ -25,14 +26,17 @@ _MAGIC = b"elman\x00"
 _VERSION = 1
 _PREFIX = struct.Struct("<6sHI")
 _DIGEST_SIZE = 16
-_TYPES = {"f4": np.dtype("<f4"), "f8": np.dtype("<f8"), "i8": np.dtype("<i8")}
+_TYPES: dict[str, np.dtype[Any]] = {"f4": np.dtype("<f4"), "f8": np.dtype("<f8"), "i8": np.dtype("<i8")}
 
 
 def dump(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
     """Return `header` (JSON values) and `arrays` (float32, float64 or int64) as bytes."""
     listed = [[name, array.dtype.str[1:], list(array.shape)] for name, array in arrays.items()]
     text = json.dumps(header | {"arrays": listed}, allow_nan=False).encode()
-    body = b"".join(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes() for array in arrays.values())
+    body = b"".join(
+        np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes()
+        for array in arrays.values()
+    )
     content = _PREFIX.pack(_MAGIC, _VERSION, len(text)) + text + body
     return content + _digest(content)
 
@@ -45,7 +49,9 @@ def parse(blob: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     if blob[: len(_MAGIC)] != _MAGIC[: len(blob)] or not blob:
         raise ValueError("not a saved elman model: it does not begin as one")
     if len(blob) < _PREFIX.size + _DIGEST_SIZE:
-        raise ValueError(f"the saved model is truncated: {len(blob)} bytes are fewer than the shortest one has")
+        raise ValueError(
+            f"the saved model is truncated: {len(blob)} bytes are fewer than the shortest one has"
+        )
     _, version, header_size = _PREFIX.unpack_from(blob)
     if version != _VERSION:
         raise ValueError(f"the saved model has format version {version}; this elman reads version {_VERSION}")

@@ -8,7 +8,7 @@ from elman._check import whole_number
 
 @dataclass(frozen=True)
 class Cell:
-    """What every cell has. A subclass is known to `OnlineRNN`, to saved models and to the core by its name."""
+    """What every cell has. `OnlineRNN`, saved models and the core know a subclass by its name."""
 
     by_name: ClassVar[dict[str, type["Cell"]]] = {}
 
@@ -28,8 +28,8 @@ class SRNN(Cell):
     Parameters
     ----------
     n_hidden
-        Number of hidden units. The paper uses 10 and 15, the default is the larger: sizes up to 32 are the fastest per
-        unit, and a size is worth its cost only while the error still falls.
+        Number of hidden units. The paper uses 10 and 15, the default is the larger: sizes up to 32 are the
+        fastest per unit, and a size is worth its cost only while the error still falls.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from elman.cells import SRNN, Cell
 from elman.training import WOGD, Training
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -40,23 +40,25 @@ class OnlineRNN:
     training
         What one update does, `WOGD`.
     loss
-        ``"squared"`` for regression, or ``"logistic"`` for targets in [0, 1]: the readout goes through a sigmoid, the loss is
-        the cross-entropy and a prediction is a probability.
+        ``"squared"`` for regression, or ``"logistic"`` for targets in [0, 1]: the readout goes through a
+        sigmoid, the loss is the cross-entropy and a prediction is a probability.
     scale
-        Standardise features (and, with the squared loss, targets) by running statistics that never look ahead. With
-        ``scale=False`` the network sees the numbers as they come; the paper's experiments do that on data standardised beforehand.
+        Standardise features (and, with the squared loss, targets) by running statistics that never look
+        ahead. With ``scale=False`` the network sees the numbers as they come; the paper's experiments do that
+        on data standardised beforehand.
     dtype
-        ``"float32"`` or ``"float64"``, the arithmetic inside. Predictions are Python floats or float64 arrays in any case.
+        ``"float32"`` or ``"float64"``, the arithmetic inside. Predictions are Python floats or float64 arrays
+        in any case.
     seed
         Seed of the initial weights; without one they differ from model to model.
 
     Notes
     -----
-    A row ``x`` is a 1-D array, a sequence of floats, or a dict of named features (any order; a name that appears later adds an
-    input). A missing feature (NaN, or an absent name) stands for its running mean. A target ``y`` is a number, a 1-D array or
-    sequence with one value for each output, or None; None and NaN mean 'not known': the state advances and nothing is learned.
-    A row is checked whole before it touches the model. Calls from several threads are taken one at a time; different models run
-    in parallel.
+    A row ``x`` is a 1-D array, a sequence of floats, or a dict of named features (any order; a name that
+    appears later adds an input). A missing feature (NaN, or an absent name) stands for its running mean. A
+    target ``y`` is a number, a 1-D array or sequence with one value for each output, or None; None and NaN
+    mean 'not known': the state advances and nothing is learned. A row is checked whole before it touches the
+    model. Calls from several threads are taken one at a time; different models run in parallel.
 
     Examples
     --------
@@ -100,7 +102,7 @@ class OnlineRNN:
     # Predicting and learning
 
     def predict_one(self, x: Any) -> Any:
-        """Return the prediction for row `x`: a float, or an array of shape (n_outputs,) if targets are arrays.
+        """Return the prediction for row `x`: a float, or an array (n_outputs,) if targets are arrays.
 
         The model does not change. Before the first target is seen the number of outputs is taken to be one.
         """
@@ -155,17 +157,19 @@ class OnlineRNN:
             return answers
 
     def run_measured(self, X: Any, y: Any) -> Float64:
-        """Learn the rows and return the empirical smoothness of each step, see `elman.theory.empirical_smoothness`."""
+        """Learn the rows and return the smoothness of each step, see `elman.theory.empirical_smoothness`."""
         with self._lock:
             groups, targets = self._checked(X, y)
             smoothness = np.empty(len(targets))
             for learner, rows, at in groups:
                 group_targets = _matrix(targets[at])
-                smoothness[at] = [learner.learn_measured(*sample) for sample in zip(rows, group_targets, strict=True)]
+                smoothness[at] = [
+                    learner.learn_measured(*sample) for sample in zip(rows, group_targets, strict=True)
+                ]
             return smoothness
 
     def _checked(self, X: Any, y: Any) -> tuple[Iterator[tuple[CoreLearner, Float64, slice]], Float64]:
-        """Return groups of rows, each with the learner to run it on and its place among all rows, and the targets.
+        """Return groups of rows, each with its learner and its place among all rows, and the targets.
 
         All rows and targets have been checked when this returns; the model changes as the groups are drawn.
         """
@@ -196,7 +200,7 @@ class OnlineRNN:
 
     @property
     def local_regret(self) -> float:
-        """R_w(t), the sum of the squared norms of the projected gradients so far, equation (7) of the paper."""
+        """R_w(t), the sum of the squared norms of the projected gradients so far, equation (7)."""
         with self._lock:
             return 0.0 if self._learner is None else float(self._learner.state()["local_regret"][0, 0])
 
@@ -208,13 +212,20 @@ class OnlineRNN:
 
     @property
     def weights(self) -> dict[str, Float64]:
-        """Copies of the weights: U (n_hidden, n_inputs + 1), its last column for the constant; W (n_hidden, n_hidden); C
-        (n_outputs, n_hidden). Empty before the first row."""  # noqa: D205, D209
+        """Copies of the weights, empty before the first row.
+
+        U has shape (n_hidden, n_inputs + 1), its last column for the constant; W (n_hidden, n_hidden);
+        C (n_outputs, n_hidden).
+        """
         with self._lock:
             if self._learner is None:
                 return {}
             arrays = self._learner.state()
-            return {name: array if name == "C" else array.T.copy() for name, array in arrays.items() if name[0] in "UWC"}
+            return {
+                name: array if name == "C" else array.T.copy()
+                for name, array in arrays.items()
+                if name[0] in "UWC"
+            }
 
     def _count(self, name: str) -> int:
         with self._lock:
@@ -229,7 +240,10 @@ class OnlineRNN:
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> Self:
-        """Return the model that `to_bytes` wrote. Anything else is a ValueError that says what is wrong; no code is run."""
+        """Return the model that `to_bytes` wrote.
+
+        Anything else is a ValueError that says what is wrong. No code is run.
+        """
         header, arrays = _state.parse(blob)
         with _state.damaged_if_rejected():
             model = cls(
@@ -269,7 +283,7 @@ class OnlineRNN:
     # The compiled learner behind it
 
     def _fitting(self, columns: Columns, outputs: Outputs) -> CoreLearner:
-        """Return the compiled learner for these columns and outputs: the present one, a grown copy of it, or a new one."""
+        """Return the compiled learner that fits: the present one, a grown copy of it, or a new one."""
         if self._learner is not None and columns == self._columns and outputs == self._outputs:
             return self._learner
         n_inputs, n_outputs = columns.count or 0, outputs.count or 1
@@ -297,7 +311,8 @@ class OnlineRNN:
     def _with_initial_weights(self, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """Return the state of a new learner with weights ~ N(0, 0.1²) in its matrices U, W and C.
 
-        Each column has a random stream of its own, so that inputs and outputs that come later change no other weight.
+        Each column has a random stream of its own, so that inputs and outputs that come later change no other
+        weight.
         """
         for name, array in arrays.items():
             if name[0] in "UWC":
@@ -310,7 +325,7 @@ class OnlineRNN:
 
 
 def _transplanted(old: dict[str, NDArray[Any]], new: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the state `old` grown to the sizes of `new`: what is added has its initial weights and no past."""
+    """Return state `old` grown to the sizes of `new`: what is added has initial weights and no past."""
     n_old, n_new, n_outputs = len(old["input_moments"]), len(new["input_moments"]), len(old["C"])
     window_length = len(old["window_inputs"])
 
@@ -338,7 +353,7 @@ def _described(configuration: Any) -> dict[str, Any]:
 
 def _configured(by_name: dict[str, type[T]], description: dict[str, Any]) -> T:
     fields = {name: tuple(value) if isinstance(value, list) else value for name, value in description.items()}
-    return by_name[fields.pop("type")](**fields)
+    return by_name[str(fields.pop("type"))](**fields)
 
 
 def _numbers(configuration: Any) -> dict[str, list[float]]:
@@ -348,7 +363,11 @@ def _numbers(configuration: Any) -> dict[str, list[float]]:
 
 def _matrix(targets: Float64) -> Float64:
     """Return a view of shape (n, n_outputs) of targets of shape (n,) or (n, n_outputs)."""
-    return targets.reshape(len(targets), -1) if len(targets) else targets.reshape(0, *(targets.shape[1:] or (1,)))
+    return (
+        targets.reshape(len(targets), -1)
+        if len(targets)
+        else targets.reshape(0, *(targets.shape[1:] or (1,)))
+    )
 
 
 def _seed(seed: Any) -> int:

@@ -1,8 +1,8 @@
-"""Theorems 1 and 2 of the paper as numbers: smoothness constants, certified rates, the regret bound, and meters.
+"""Theorems 1 and 2 of the paper as numbers: smoothness constants, certified rates, regret bound, meters.
 
-`n_inputs` is always the number of features of a row; the constant input that every learner appends is added here, so the
-paper's ``n_x`` is ``n_inputs + 1``. The theorems hold for features in [-1, 1], targets in [-sqrt(n_hidden), sqrt(n_hidden)]
-and a readout of norm at most 1.
+`n_inputs` is always the number of features of a row; the constant input that every learner appends is added
+here, so the paper's ``n_x`` is ``n_inputs + 1``. The theorems hold for features in [-1, 1], targets in
+[-sqrt(n_hidden), sqrt(n_hidden)] and a readout of norm at most 1.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from elman.learner import OnlineRNN
@@ -24,11 +23,11 @@ class Smoothness:
     """Theorem 1: bounds on the second derivatives of the windowed loss, and the largest of them."""
 
     recurrent: float
-    """beta_theta, equation (9): twice in the recurrent weights W."""
+    """beta_theta, equation (10): twice in the recurrent weights W."""
     inputs: float
-    """beta_mu, equation (10): twice in the input weights U."""
+    """beta_mu, equation (11): twice in the input weights U."""
     mixed: float
-    """beta_theta_mu, equation (11): once in each."""
+    """beta_theta_mu, equation (12): once in each."""
 
     @property
     def beta(self) -> float:
@@ -70,20 +69,21 @@ def regret_bound(steps: int, window: int, n_hidden: int, rate: float) -> float:
 
 
 def local_regret(model: OnlineRNN) -> float:
-    """Return R_w(t), the sum over all steps so far of the squared norm of the projected gradient, equation (7)."""
+    """Return R_w(t), the sum over all steps of the squared norm of the projected gradient, equation (7)."""
     return model.local_regret
 
 
 def normalised_local_regret(model: OnlineRNN) -> float:
-    """Return R_w(t)/t, which falls towards zero while the weights settle; NaN before the first labelled sample."""
+    """Return R_w(t)/t, which falls towards zero while the weights settle; NaN before the first step."""
     return model.local_regret / model.steps if model.steps else math.nan
 
 
 def empirical_smoothness(model: OnlineRNN, X: Any, y: Any) -> NDArray[np.float64]:
     """Let `model` learn the rows, and return how much the gradient changed along each step (section IV-A3).
 
-    ``max(|dL/dW(next) - dL/dW| / |W(next) - W|, same for U)`` for the same windowed loss and readout, which Theorem 1 bounds by
-    beta. It takes a second gradient at every step, about twice the time of `OnlineRNN.run`.
+    ``max(|dL/dW(next) - dL/dW| / |W(next) - W|, same for U)`` for the same windowed loss and readout, which
+    Theorem 1 bounds by beta. It takes a second gradient at every step, about twice the time of
+    `OnlineRNN.run`.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The compiled core, in the build for the best instruction set of this machine.
 
-The environment variable ``ELMAN_SIMD`` (``baseline``, ``avx2`` or ``avx512``) forces one of the builds; an unknown or
-unsupported name is an error.
+The environment variable ``ELMAN_SIMD`` (``baseline``, ``avx2`` or ``avx512``) forces one of the builds; an
+unknown or unsupported name is an error.
 """
 
 import importlib
