@@ -1,8 +1,12 @@
-// A zero-filled array aligned for SIMD; its size is fixed when it is made.
+// A zero-filled array aligned for SIMD; its size is fixed when it is made. Memory that is never written is never taken
+// from the system, so a long window costs nothing before it fills.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
 #include <memory>
 #include <new>
 
@@ -12,7 +16,7 @@ template <class T>
 class Buffer {
  public:
   Buffer() = default;
-  explicit Buffer(std::size_t size) : size_(size), data_(allocate(size)) { std::fill_n(data_.get(), size, T(0)); }
+  explicit Buffer(std::size_t size) : size_(size), block_(allocate(size)), data_(aligned(block_.get())) {}
   Buffer(const Buffer& other) : Buffer(other.size_) { std::copy_n(other.data(), size_, data()); }
   Buffer(Buffer&&) noexcept = default;
   Buffer& operator=(const Buffer& other) {
@@ -21,8 +25,8 @@ class Buffer {
   }
   Buffer& operator=(Buffer&&) noexcept = default;
 
-  T* data() { return data_.get(); }
-  const T* data() const { return data_.get(); }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
   std::size_t size() const { return size_; }
   T* begin() { return data(); }
   T* end() { return data() + size_; }
@@ -32,16 +36,24 @@ class Buffer {
   const T& operator[](std::size_t i) const { return data_[i]; }
 
  private:
-  static constexpr std::align_val_t kAlignment{64};
+  static constexpr std::size_t kAlignment = 64;
   struct Free {
-    void operator()(T* p) const { ::operator delete[](p, kAlignment); }
+    void operator()(void* p) const { std::free(p); }
   };
-  static T* allocate(std::size_t size) {
-    return static_cast<T*>(::operator new[](std::max<std::size_t>(size, 1) * sizeof(T), kAlignment));
+  static void* allocate(std::size_t size) {
+    if (size > (std::numeric_limits<std::size_t>::max() - kAlignment) / sizeof(T)) throw std::bad_alloc();
+    void* block = std::calloc(size * sizeof(T) + kAlignment, 1);
+    if (block == nullptr) throw std::bad_alloc();
+    return block;
+  }
+  static T* aligned(void* block) {
+    const auto address = reinterpret_cast<std::uintptr_t>(block);
+    return reinterpret_cast<T*>((address + kAlignment - 1) / kAlignment * kAlignment);
   }
 
   std::size_t size_ = 0;
-  std::unique_ptr<T[], Free> data_;
+  std::unique_ptr<void, Free> block_;
+  T* data_ = nullptr;
 };
 
 }  // namespace elman

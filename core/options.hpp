@@ -1,6 +1,7 @@
 // The named numbers that configure a cell or a training, as they come from outside.
 #pragma once
 
+#include <cmath>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -18,7 +19,11 @@ class Options {
     return found->second;
   }
   double number(const std::string& name) const { return numbers(name).at(0); }
-  int integer(const std::string& name) const { return int(number(name)); }
+  int integer(const std::string& name) const {
+    const double value = number(name);
+    if (!(std::abs(value) <= 1e9)) throw std::invalid_argument("option '" + name + "' is out of range");
+    return int(value);
+  }
 
  private:
   std::map<std::string, std::vector<double>> values_;

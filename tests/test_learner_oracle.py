@@ -2,11 +2,11 @@
 
 import itertools
 
-import naive
 import numpy as np
 import pytest
 
 import elman.learner
+import naive
 from elman import SRNN, WOGD, OnlineRNN, _core
 
 # (features, hidden, window, outputs): both sides of every size at which the kernel changes, and the extremes.

@@ -79,6 +79,15 @@ def _digest(content: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=_DIGEST_SIZE).digest()
 
 
+def check(arrays: dict[str, NDArray[Any]], n_inputs: int, n_outputs: int, n_hidden: int) -> None:
+    """Raise ValueError unless the arrays have the sizes that the header gives, before memory is taken for those."""
+    if arrays["C"].shape != (n_outputs, n_hidden) or arrays["input_moments"].shape != (n_inputs, 3):
+        raise ValueError("the sizes in the header are not those of the arrays")
+    for name, array in arrays.items():
+        if not np.all(np.isfinite(array) | (np.isnan(array) if name == "window_targets" else False)):
+            raise ValueError(f"array '{name}' holds values that are not finite")
+
+
 @contextmanager
 def damaged_if_rejected() -> Iterator[None]:
     """Turn any objection to a saved model's content into one kind of error."""
