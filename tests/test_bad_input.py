@@ -1,4 +1,4 @@
-"""Wrong arguments: the message names the argument, what came and what was expected, and the model is untouched."""
+"""Wrong arguments: the message names argument, what came and what was expected; the model is untouched."""
 
 import re
 from decimal import Decimal

@@ -62,7 +62,7 @@ def clipped_by_numpy(matrix, limit):
     st.integers(1, 20), st.integers(1, 20), st.floats(0.01, 5), st.floats(-6, 6), st.integers(0, 2**32 - 1)
 )
 @pytest.mark.parametrize("build", _core.supported())
-def test_projection_equals_clipping_by_svd(build, rows, columns, limit, scale, seed):
+def test_projection_equals_clipping_by_svd(build, rows, columns, limit, scale, seed):  # noqa: PLR0917
     matrix = np.random.default_rng(seed).normal(0, 10**scale, (rows, columns))
 
     actual = _core.load(build).clip_singular_values(np.ascontiguousarray(matrix.T), limit).T

@@ -1,6 +1,7 @@
-"""What a learner promises its user: the same bits whatever the way, nothing half-learned, one call at a time."""
+"""What a learner promises: the same bits whatever the way, nothing half-learned, one call at a time."""
 
 import copy
+import itertools
 import pickle
 import resource
 import threading
@@ -68,7 +69,7 @@ def test_chunks_of_any_size_give_the_same_bits(sizes, unknown):
     whole, chunked = new(), new()
     cuts = [0, *np.minimum(np.cumsum(sizes, dtype=int), len(X)), len(X)]
 
-    parts = [chunked.run(X[a:b], y[a:b]) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    parts = [chunked.run(X[a:b], y[a:b]) for a, b in itertools.pairwise(cuts)]
 
     assert np.array_equal(whole.run(X, y), np.concatenate(parts))
     assert whole.to_bytes() == chunked.to_bytes()

@@ -1,4 +1,4 @@
-"""The compiled SRNN with WOGD against the NumPy oracle, step by step, in every build that this machine can run."""
+"""The compiled SRNN with WOGD against the NumPy oracle, step by step, in every build of the core."""
 
 import itertools
 
@@ -151,7 +151,7 @@ def test_meters_follow_the_oracle():
 
 
 def finite_differences(model, name, step=1e-6):
-    """Central differences of the windowed loss in one weight matrix, through the oracle's forward pass alone."""
+    """Central differences of the windowed loss in one weight matrix, by the oracle's forward pass alone."""
     window = model.learner.samples()
     weights = {key: value.copy() for key, value in model.learner.weights.items()}
     slopes = np.empty_like(weights[name])

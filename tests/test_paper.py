@@ -5,7 +5,7 @@ import pytest
 
 from elman import SRNN, WOGD, OnlineRNN, streams
 
-# name, rows, hidden units and rate as in section IV of the paper; the mean error that eight seeds must reach at window 200
+# Name, rows, hidden units and rate as in section IV; the mean error that 8 seeds must reach at window 200.
 SETS = [
     ("puma8nh", 7000, 10, 0.03, 0.42),
     ("kin8nm", 7500, 15, 0.075, 0.29),

@@ -40,7 +40,7 @@ def test_ten_thousand_corruptions_are_all_found():
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=300))
 def test_foreign_bytes_are_refused(blob):
-    with pytest.raises(ValueError, match="not a saved elman model|the saved model is truncated"):
+    with pytest.raises(ValueError, match=r"not a saved elman model|the saved model is truncated"):
         OnlineRNN.from_bytes(blob)
 
 

@@ -1,11 +1,20 @@
 """Online regression with recurrent networks: a row comes, the model answers, the truth comes, it learns."""
 
-from importlib.metadata import version as _version
+from importlib import import_module
+from typing import Any
 
 from elman import theory
 from elman.cells import SRNN
 from elman.learner import OnlineRNN
 from elman.training import WOGD
 
-__version__ = _version("elman")
-__all__ = ["SRNN", "WOGD", "OnlineRNN", "theory"]
+__all__ = ["SRNN", "WOGD", "OnlineRNN", "streams", "theory"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load on first use what would make importing elman slow."""
+    if name == "streams":
+        return import_module("elman.streams")
+    if name == "__version__":
+        return import_module("importlib.metadata").version("elman")
+    raise AttributeError(f"module 'elman' has no attribute {name!r}")

@@ -80,7 +80,7 @@ def _digest(content: bytes) -> bytes:
 
 
 def check(arrays: dict[str, NDArray[Any]], n_inputs: int, n_outputs: int, n_hidden: int) -> None:
-    """Raise ValueError unless the arrays have the sizes that the header gives, before memory is taken for those."""
+    """Raise ValueError unless the arrays have the header's sizes, before memory is taken for those."""
     if arrays["C"].shape != (n_outputs, n_hidden) or arrays["input_moments"].shape != (n_inputs, 3):
         raise ValueError("the sizes in the header are not those of the arrays")
     for name, array in arrays.items():

@@ -255,7 +255,9 @@ class OnlineRNN:
             model._columns = Columns(header["n_inputs"], None if names is None else tuple(names))
             model._outputs = Outputs(header["n_outputs"], header["scalar"], model.loss == "logistic")
             if arrays:
-                _state.check(arrays, model._columns.count or 0, model._outputs.count or 1, model.cell.n_hidden)
+                _state.check(
+                    arrays, model._columns.count or 0, model._outputs.count or 1, model.cell.n_hidden
+                )
                 model._learner = model._new_learner(model._columns.count or 0, model._outputs.count or 1)
                 model._learner.restore(arrays)
         return model

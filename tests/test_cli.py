@@ -1,0 +1,139 @@
+"""The command line, as a person and as a script see it."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import elman
+from elman.cli import app
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+
+
+def test_run_without_arguments_ends_with_the_table():
+    result = invoke("run", "--rows", "3000")
+
+    assert result.exit_code == 0
+    for expected in (
+        "kinematics",
+        "rows",
+        "3,000",
+        "rows per second",
+        "mean squared error",
+        "predicting the mean",
+        "local regret",
+    ):
+        assert expected in result.output
+
+
+def numbers(output):
+    """The table's first column by its second."""
+    cells = [line.split("│") for line in output.splitlines() if line.count("│") == 3]
+    return {row[1].strip(): float(row[2].replace(",", "")) for row in cells}
+
+
+@pytest.mark.parametrize("stream", ["arm", "addition"])
+def test_run_learns_the_built_in_streams(stream):
+    table = numbers(invoke("run", "--stream", stream, "--rows", "20000", "--window", "100").output)
+
+    assert table["rows"] == 20000
+    assert table["mean squared error"] < 0.5 * table["of always predicting the mean"]
+
+
+def test_equal_seeds_give_equal_errors():
+    first, again, other = (numbers(invoke("run", "--rows", "2000", "--seed", seed).output) for seed in "112")
+
+    assert first["mean squared error"] == again["mean squared error"] != other["mean squared error"]
+
+
+def test_a_wrong_option_is_said_and_exits_with_2():
+    result = invoke("run", "--rows", "0")
+
+    assert result.exit_code == 2
+    assert "--rows" in result.output
+
+
+def test_the_version_is_the_packages():
+    assert invoke("--version").output == f"elman {elman.__version__}\n"
+
+
+def test_data_list_names_every_dataset(monkeypatch, tmp_path):
+    monkeypatch.setenv("ELMAN_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    output = invoke("data", "list").output
+
+    assert "kin8nm" in output
+    assert "elman data fetch" in output
+
+
+def test_fetching_what_does_not_exist_is_one_line_and_exits_with_1():
+    result = invoke("data", "fetch", "nonsense")
+
+    assert result.exit_code == 1
+    assert "no dataset is called 'nonsense'" in " ".join(result.output.split())
+
+
+def test_python_m_elman_works():
+    finished = subprocess.run(
+        [sys.executable, "-m", "elman", "--version"], capture_output=True, text=True, check=True
+    )
+
+    assert finished.stdout.startswith("elman ")
+
+
+def test_without_its_libraries_the_command_says_what_to_install():
+    code = "import sys; sys.modules['typer'] = None; from elman.__main__ import main; main()"
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert finished.returncode == 1
+    assert "pip install 'elman[cli]'" in finished.stderr
+
+
+def test_importing_elman_loads_nothing_but_numpy():
+    code = (
+        "import sys, numpy; before = set(sys.modules); import elman;"
+        "names = {m.split('.')[0] for m in set(sys.modules) - before};"
+        "print(sorted(n for n in names if n not in sys.stdlib_module_names))"
+    )
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert finished.stdout.strip() == "['elman', 'numpy']"
+
+
+def test_forcing_an_unknown_build_is_refused():
+    finished = subprocess.run(
+        [sys.executable, "-c", "import elman"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"ELMAN_SIMD": "mmx"},
+    )
+
+    assert finished.returncode != 0
+    assert "ELMAN_SIMD='mmx': this machine can run" in finished.stderr
+
+
+def test_the_baseline_build_can_be_forced_and_agrees_to_rounding():
+    code = (
+        "import elman, numpy as np; X, y = elman.streams.kinematics().take(2000);"
+        "print(elman._core.SIMD, np.mean((elman.OnlineRNN(seed=1).run(X, y) - y) ** 2))"
+    )
+    results = {}
+    for build in elman._core.supported():
+        output = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"ELMAN_SIMD": build},
+        ).stdout.split()
+        assert output[0] == build
+        results[build] = float(output[1])
+
+    assert max(results.values()) - min(results.values()) < 1e-4 * max(results.values())
