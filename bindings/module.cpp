@@ -1,6 +1,7 @@
-// The Python face of the core, and the only file that includes Python. It is compiled once for each instruction set into
-// a module of its own; elman/_core/__init__.py chooses one. Arrays are checked here for type and size, because a wrong
-// pointer must never reach the core; the messages for people are written in Python.
+// The Python face of the core, and the only file that includes Python. It is compiled once for each
+// instruction set into a module of its own; elman/_core/__init__.py chooses one. Arrays are checked here for
+// type and size, because a wrong pointer must never reach the core; the messages for people are written in
+// Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
@@ -10,6 +11,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -42,8 +44,12 @@ nb::object new_array(const T* data, std::size_t outer, std::size_t inner, std::s
 class Save final : public elman::Archive {
  public:
   nb::dict arrays;
-  void array(const char* name, float* d, std::size_t o, std::size_t i, std::size_t s) override { put(name, d, o, i, s); }
-  void array(const char* name, double* d, std::size_t o, std::size_t i, std::size_t s) override { put(name, d, o, i, s); }
+  void array(const char* name, float* d, std::size_t o, std::size_t i, std::size_t s) override {
+    put(name, d, o, i, s);
+  }
+  void array(const char* name, double* d, std::size_t o, std::size_t i, std::size_t s) override {
+    put(name, d, o, i, s);
+  }
   void array(const char* name, std::int64_t* d, std::size_t o, std::size_t i, std::size_t s) override {
     put(name, d, o, i, s);
   }
@@ -58,8 +64,12 @@ class Save final : public elman::Archive {
 class Load final : public elman::Archive {
  public:
   explicit Load(nb::dict arrays) : arrays_(std::move(arrays)) {}
-  void array(const char* name, float* d, std::size_t o, std::size_t i, std::size_t s) override { get(name, d, o, i, s); }
-  void array(const char* name, double* d, std::size_t o, std::size_t i, std::size_t s) override { get(name, d, o, i, s); }
+  void array(const char* name, float* d, std::size_t o, std::size_t i, std::size_t s) override {
+    get(name, d, o, i, s);
+  }
+  void array(const char* name, double* d, std::size_t o, std::size_t i, std::size_t s) override {
+    get(name, d, o, i, s);
+  }
   void array(const char* name, std::int64_t* d, std::size_t o, std::size_t i, std::size_t s) override {
     get(name, d, o, i, s);
   }
@@ -70,68 +80,64 @@ class Load final : public elman::Archive {
     nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu> source;
     if (!arrays_.contains(name) || !nb::try_cast(arrays_[name], source, false) || source.shape(0) != outer ||
         source.shape(1) != inner)
-      throw nb::value_error((std::string("array '") + name + "' is missing or has the wrong type or shape").c_str());
-    for (std::size_t i = 0; i < outer; ++i) std::memcpy(data + i * stride, source.data() + i * inner, inner * sizeof(T));
+      throw nb::value_error(
+          (std::string("array '") + name + "' is missing or has the wrong type or shape").c_str());
+    for (std::size_t i = 0; i < outer; ++i)
+      std::memcpy(data + i * stride, source.data() + i * inner, inner * sizeof(T));
   }
   nb::dict arrays_;
 };
 
-// Infinite features are refused here rather than in Python, where looking at one short row costs more than learning it.
-void check_row(const Vector& x, std::size_t n_inputs) {
-  require(x.shape(0) == n_inputs, "x has the wrong number of features");
-  for (std::size_t j = 0; j < n_inputs; ++j)
-    if (std::isinf(x.data()[j])) {
-      const std::string sign = x.data()[j] < 0 ? "-" : "";
-      throw nb::value_error(("x[" + std::to_string(j) + "] is " + sign +
-                             "inf: a feature must be a finite number, or NaN if it is missing")
-                                .c_str());
-    }
-}
+// One row as it comes from a user: any float64 array.
+using AnyRow = nb::ndarray<const double, nb::device::cpu>;
 
 // A learner of the core with the sizes that its arguments are checked against.
 class Native {
  public:
   Native(const elman::LearnerOptions& options, bool double_precision)
-      : n_inputs_(options.n_inputs), n_outputs_(options.n_outputs) {
+      : n_inputs_(options.n_inputs),
+        n_outputs_(options.n_outputs),
+        logistic_(options.loss == elman::Loss::logistic),
+        largest_target_(logistic_ ? 1 : std::numeric_limits<double>::max()) {
     if (double_precision)
       learner_ = std::make_unique<elman::LearnerOf<double>>(options);
     else
       learner_ = std::make_unique<elman::LearnerOf<float>>(options);
   }
 
-  double predict_scalar(const Vector& x) {
-    check_row(x, n_inputs_);
-    require(n_outputs_ == 1, "predict_scalar: several outputs");
+  // The two calls of a stream's inner loop, for plain float64 rows and one target. They check everything at once and touch
+  // nothing if anything is out of the ordinary; the caller then takes the long way, which finds out what it is.
+  nb::object try_predict(const AnyRow& x) {
+    if (!is_plain(x)) return nb::none();
     double answer;
+    {
+      nb::gil_scoped_release release;
+      learner_->predict(x.data(), &answer);
+    }
+    return nb::float_(answer);
+  }
+
+  bool try_learn(const AnyRow& x, double y) {
+    if (!is_plain(x) || !(std::abs(y) <= largest_target_) || (y < 0 && logistic_)) return false;
     nb::gil_scoped_release release;
-    learner_->predict(x.data(), &answer);
-    return answer;
+    learner_->learn(x.data(), &y);
+    return true;
   }
 
   void predict(const Vector& x, const MutableVector& answer) {
-    check_row(x, n_inputs_);
-    require(answer.shape(0) == n_outputs_, "predict: wrong shape");
+    require(x.shape(0) == n_inputs_ && answer.shape(0) == n_outputs_, "predict: wrong shape");
     nb::gil_scoped_release release;
     learner_->predict(x.data(), answer.data());
   }
 
-  void learn_scalar(const Vector& x, double y) {
-    check_row(x, n_inputs_);
-    require(n_outputs_ == 1, "learn_scalar: several outputs");
-    nb::gil_scoped_release release;
-    learner_->learn(x.data(), &y);
-  }
-
   void learn(const Vector& x, const Vector& y) {
-    check_row(x, n_inputs_);
-    require(y.shape(0) == n_outputs_, "learn: wrong shape");
+    require(x.shape(0) == n_inputs_ && y.shape(0) == n_outputs_, "learn: wrong shape");
     nb::gil_scoped_release release;
     learner_->learn(x.data(), y.data());
   }
 
   double learn_measured(const Vector& x, const Vector& y) {
-    check_row(x, n_inputs_);
-    require(y.shape(0) == n_outputs_, "learn_measured: wrong shape");
+    require(x.shape(0) == n_inputs_ && y.shape(0) == n_outputs_, "learn_measured: wrong shape");
     nb::gil_scoped_release release;
     return learner_->learn_measured(x.data(), y.data());
   }
@@ -164,8 +170,17 @@ class Native {
   }
 
  private:
+  bool is_plain(const AnyRow& x) const {
+    if (n_outputs_ != 1 || x.ndim() != 1 || x.shape(0) != n_inputs_ || x.stride(0) != 1) return false;
+    bool infinite = false;
+    for (std::size_t j = 0; j < n_inputs_; ++j) infinite |= std::isinf(x.data()[j]);
+    return !infinite;
+  }
+
   std::unique_ptr<elman::Learner> learner_;
   std::size_t n_inputs_, n_outputs_;
+  bool logistic_;
+  double largest_target_;
 };
 
 template <class T>
@@ -191,7 +206,8 @@ std::vector<std::string> supported() {
   std::vector<std::string> names;
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
     names.push_back("avx512");
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) names.push_back("avx2");
 #endif
@@ -216,19 +232,20 @@ NB_MODULE(ELMAN_MODULE, m) {
   nb::class_<Native>(m, "Learner")
       .def(
           "__init__",
-          [](Native* self, int n_inputs, int n_outputs, int window, bool logistic, bool scale, bool double_precision,
-             std::string cell, NamedNumbers cell_options, std::string training, NamedNumbers training_options) {
+          [](Native* self, int n_inputs, int n_outputs, int window, bool logistic, bool scale,
+             bool double_precision, std::string cell, NamedNumbers cell_options, std::string training,
+             NamedNumbers training_options) {
             require(n_inputs >= 0 && n_outputs > 0 && window > 0, "a size is out of range");
             const auto loss = logistic ? elman::Loss::logistic : elman::Loss::squared;
-            new (self) Native({n_inputs, n_outputs, window, loss, scale, cell, training, elman::Options(cell_options),
-                               elman::Options(training_options)},
+            new (self) Native({n_inputs, n_outputs, window, loss, scale, cell, training,
+                               elman::Options(cell_options), elman::Options(training_options)},
                               double_precision);
           },
-          nb::kw_only(), "n_inputs"_a, "n_outputs"_a, "window"_a, "logistic"_a, "scale"_a, "double_precision"_a,
-          "cell"_a, "cell_options"_a, "training"_a, "training_options"_a)
-      .def("predict_scalar", &Native::predict_scalar)
+          nb::kw_only(), "n_inputs"_a, "n_outputs"_a, "window"_a, "logistic"_a, "scale"_a,
+          "double_precision"_a, "cell"_a, "cell_options"_a, "training"_a, "training_options"_a)
+      .def("try_predict", &Native::try_predict)
       .def("predict", &Native::predict)
-      .def("learn_scalar", &Native::learn_scalar)
+      .def("try_learn", &Native::try_learn)
       .def("learn", &Native::learn)
       .def("learn_measured", &Native::learn_measured)
       .def("run", &Native::run)

@@ -1,5 +1,5 @@
-// A zero-filled array aligned for SIMD; its size is fixed when it is made. Memory that is never written is never taken
-// from the system, so a long window costs nothing before it fills.
+// A zero-filled array aligned for SIMD; its size is fixed when it is made. Memory that is never written is
+// never taken from the system, so a long window costs nothing before it fills.
 #pragma once
 
 #include <algorithm>

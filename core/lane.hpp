@@ -1,7 +1,7 @@
 // The SIMD vector that everything else is written in: a fixed number of lanes, one hidden unit each.
 //
-// Built on the vector extensions of GCC and Clang, so the same source serves SSE2, AVX2, AVX-512 and NEON; the
-// build chooses the width with ELMAN_LANE_BYTES and the instruction set with compiler flags.
+// Built on the vector extensions of GCC and Clang, so the same source serves SSE2, AVX2, AVX-512 and NEON;
+// the build chooses the width with ELMAN_LANE_BYTES and the instruction set with compiler flags.
 #pragma once
 
 #include <cstddef>
@@ -65,12 +65,12 @@ struct PortableOps {
 template <class T>
 struct Ops : PortableOps<T> {};
 
-#define ELMAN_NATIVE_OPS(T, MIN, MAX, FMA)                                             \
-  template <>                                                                       \
-  struct Ops<T> {                                                                   \
-    ELMAN_INLINE static Vec<T> fma(Vec<T> a, Vec<T> b, Vec<T> c) { return FMA; }     \
-    ELMAN_INLINE static Vec<T> min(Vec<T> a, Vec<T> b) { return MIN(a, b); }         \
-    ELMAN_INLINE static Vec<T> max(Vec<T> a, Vec<T> b) { return MAX(a, b); }         \
+#define ELMAN_NATIVE_OPS(T, MIN, MAX, FMA)                                       \
+  template <>                                                                    \
+  struct Ops<T> {                                                                \
+    ELMAN_INLINE static Vec<T> fma(Vec<T> a, Vec<T> b, Vec<T> c) { return FMA; } \
+    ELMAN_INLINE static Vec<T> min(Vec<T> a, Vec<T> b) { return MIN(a, b); }     \
+    ELMAN_INLINE static Vec<T> max(Vec<T> a, Vec<T> b) { return MAX(a, b); }     \
   };
 #if defined(__AVX512F__) && ELMAN_LANE_BYTES == 64
 ELMAN_NATIVE_OPS(float, _mm512_min_ps, _mm512_max_ps, _mm512_fmadd_ps(a, b, c))
@@ -79,16 +79,17 @@ ELMAN_NATIVE_OPS(double, _mm512_min_pd, _mm512_max_pd, _mm512_fmadd_pd(a, b, c))
 ELMAN_NATIVE_OPS(float, _mm256_min_ps, _mm256_max_ps, _mm256_fmadd_ps(a, b, c))
 ELMAN_NATIVE_OPS(double, _mm256_min_pd, _mm256_max_pd, _mm256_fmadd_pd(a, b, c))
 #elif defined(__SSE2__) && ELMAN_LANE_BYTES == 16
-ELMAN_NATIVE_OPS(float, _mm_min_ps, _mm_max_ps, a * b + c)
-ELMAN_NATIVE_OPS(double, _mm_min_pd, _mm_max_pd, a * b + c)
+ELMAN_NATIVE_OPS(float, _mm_min_ps, _mm_max_ps, a* b + c)
+ELMAN_NATIVE_OPS(double, _mm_min_pd, _mm_max_pd, a* b + c)
 #elif defined(__aarch64__) && ELMAN_LANE_BYTES == 16
 ELMAN_NATIVE_OPS(float, vminq_f32, vmaxq_f32, vfmaq_f32(c, a, b))
 ELMAN_NATIVE_OPS(double, vminq_f64, vmaxq_f64, vfmaq_f64(c, a, b))
 #endif
 #undef ELMAN_NATIVE_OPS
 
-// Index of the source lane for destination lane I: the chosen 128-bit quarter everywhere, then the chosen lane of it.
-// Two short shuffles beat one long one: a shuffle inside 128 bits takes one cycle, across them at least three.
+// Index of the source lane for destination lane I: the chosen 128-bit quarter everywhere, then the chosen
+// lane of it. Two short shuffles beat one long one: a shuffle inside 128 bits takes one cycle, across them at
+// least three.
 template <class T>
 inline constexpr int kQuad = 16 / sizeof(T);
 
@@ -122,8 +123,9 @@ ELMAN_INLINE Vec<T> spread_lane(Vec<T> v) {
   return detail::spread_lane<T, Lane>(v, std::make_integer_sequence<int, kLanes<T>>{});
 }
 
-// a b + c, min and max in one instruction where the target has one. The compiler may not contract or reorder anything
-// else (-ffp-contract=off), so a result depends on the instruction set and never on what a call was inlined into.
+// a b + c, min and max in one instruction where the target has one. The compiler may not contract or reorder
+// anything else (-ffp-contract=off), so a result depends on the instruction set and never on what a call was
+// inlined into.
 template <class T>
 ELMAN_INLINE Vec<T> fma(Vec<T> a, Vec<T> b, Vec<T> c) {
   return detail::Ops<T>::fma(a, b, c);
@@ -181,9 +183,10 @@ ELMAN_INLINE Vec<T> sums(const Vec<T> (&v)[kLanes<T>]) {
   return detail::sums<T, kLanes<T> / 2>(v);
 }
 
-// tanh(x) = x P(s)/Q(s) with s = x², the best rational function in relative error on |x| ≤ limit (found by Remez'
-// exchange). Beyond the limit s stays and x grows, so the final clamp gives ±1, which tanh is to the last bit there;
-// it also keeps rounding from passing 1. P and Q are evaluated pairwise, for a short chain of dependent operations.
+// tanh(x) = x P(s)/Q(s) with s = x², the best rational function in relative error on |x| ≤ limit (found by
+// Remez' exchange). Beyond the limit s stays and x grows, so the final clamp gives ±1, which tanh is to the
+// last bit there; it also keeps rounding from passing 1. P and Q are evaluated pairwise, for a short chain of
+// dependent operations.
 ELMAN_INLINE Vec<float> tanh(Vec<float> x) {
   using V = Vec<float>;
   const auto c = [](float value) { return splat(value); };
@@ -191,9 +194,11 @@ ELMAN_INLINE Vec<float> tanh(Vec<float> x) {
   const V one = c(1.0f);
   const V s = min<float>(x * x, c(8.6f * 8.6f)), s2 = s * s;
   const V p0 = x * f(s, c(0.13406874515273117772f), c(0.99999998673772963243f));
-  const V p2 = f(s2, c(1.4082462920599831249e-8f), f(s, c(0.000021122370841421565199f), c(0.0035264007280485120532f)));
+  const V p2 =
+      f(s2, c(1.4082462920599831249e-8f), f(s, c(0.000021122370841421565199f), c(0.0035264007280485120532f)));
   const V q0 = f(s, c(0.46740196051532522144f), one);
-  const V q2 = f(s2, c(8.0706320817003507522e-7f), f(s, c(0.00033362690009942670384f), c(0.025993896486052804001f)));
+  const V q2 =
+      f(s2, c(8.0706320817003507522e-7f), f(s, c(0.00033362690009942670384f), c(0.025993896486052804001f)));
   const V ratio = f(x * s2, p2, p0) / f(s2, q2, q0);
   return max<float>(min<float>(ratio, one), -one);
 }

@@ -26,8 +26,9 @@ struct LearnerOptions {
   Options cell_options, training_options;
 };
 
-// What the outside sees, whatever the number type, the cell and the training. Rows and answers are double arrays; a NaN
-// feature is a missing one, a NaN target an unknown one. Not thread-safe: the caller holds a lock.
+// What the outside sees, whatever the number type, the cell and the training. Rows and answers are double
+// arrays; a NaN feature is a missing one, a NaN target an unknown one. Not thread-safe: the caller holds a
+// lock.
 class Learner {
  public:
   virtual ~Learner() = default;
@@ -38,7 +39,8 @@ class Learner {
   virtual void learn(const double* x, const double* y) = 0;
   // predict, then learn, for every row.
   virtual void run(const double* X, const double* Y, std::size_t rows, double* answers) = 0;
-  // Learns one sample like `learn` and measures the smoothness of the error surface along the step (section IV-A3).
+  // Learns one sample like `learn` and measures the smoothness of the error surface along the step (section
+  // IV-A3).
   virtual double learn_measured(const double* x, const double* y) = 0;
   // The gradient of the mean loss of the window as of now, in the layout of the weights in `exchange`.
   virtual void gradient(Archive& out) = 0;
@@ -119,7 +121,8 @@ class LearnerOf final : public Learner {
     Window<T>& window = network_.window;
     std::int64_t size = window.size();
     archive.value("window_size", size);
-    if (size < 0 || size > capacity_ || size > samples_) throw std::invalid_argument("window_size is out of range");
+    if (size < 0 || size > capacity_ || size > samples_)
+      throw std::invalid_argument("window_size is out of range");
     window.resize(int(size));
     archive.array("window_inputs", window.inputs(), size, n_features_ + 1, n_features_ + 1);
     archive.array("window_targets", window.targets(), n_outputs_, size, window.target_step());
@@ -136,7 +139,8 @@ class LearnerOf final : public Learner {
  private:
   static constexpr double kUnscaledLimit = 1e6;
 
-  // The row as the network sees it, into row_; `moments(j, value)` gives the statistics to scale feature j with.
+  // The row as the network sees it, into row_; `moments(j, value)` gives the statistics to scale feature j
+  // with.
   template <class MomentsOf>
   void scale_row(const double* x, MomentsOf moments) {
     for (int j = 0; j < n_features_; ++j) {
@@ -166,8 +170,8 @@ class LearnerOf final : public Learner {
     ++samples_;
   }
 
-  // Learns from the targets of the newest sample and brings the trajectory up to date with the new weights: that pass
-  // is the next row's forward pass, done early.
+  // Learns from the targets of the newest sample and brings the trajectory up to date with the new weights:
+  // that pass is the next row's forward pass, done early.
   void settle(const double* y, double* smoothness) {
     const int first = network_.window.size() > capacity_ ? 1 : 0;
     if (label(y)) training_->update(network_, first, ++steps_, smoothness);

@@ -1,4 +1,5 @@
-// A cell, its readout and the window they are trained on: answers, and gradients of the losses that trainings descend.
+// A cell, its readout and the window they are trained on: answers, and gradients of the losses that trainings
+// descend.
 #pragma once
 
 #include <memory>
@@ -11,8 +12,8 @@
 
 namespace elman {
 
-// The samples of the window a training looks at are rows [first, window.size()). Gradients are of summed losses, and
-// overwrite `gradient` and `readout_gradient`.
+// The samples of the window a training looks at are rows [first, window.size()). Gradients are of summed
+// losses, and overwrite `gradient` and `readout_gradient`.
 template <class T>
 struct Network {
   Network(std::unique_ptr<Cell<T>> new_cell, int n_inputs, int n_outputs, int capacity, Loss loss)

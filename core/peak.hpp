@@ -8,7 +8,8 @@
 
 namespace elman {
 
-// 10^9 floating-point operations per second of independent fused multiply-adds in registers, best of many short runs.
+// 10^9 floating-point operations per second of independent fused multiply-adds in registers, best of many
+// short runs.
 template <class T>
 double peak_gflops() {
   constexpr int kChains = 10, kRounds = 10000, kRuns = 300;

@@ -1,17 +1,19 @@
 // The two matrix products of a recurrent network.
 //
-// A matrix is stored column by column, each column padded to `stride` elements (a multiple of the vector width), so that
-// its rows are lanes. `multiply_add` is the product with one vector inside the recursion, where latency decides;
-// `accumulate_columns` is the product with many vectors before and after the recursion, where throughput decides.
+// A matrix is stored column by column, each column padded to `stride` elements (a multiple of the vector
+// width), so that its rows are lanes. `multiply_add` is the product with one vector inside the recursion,
+// where latency decides; `accumulate_columns` is the product with many vectors before and after the
+// recursion, where throughput decides.
 #pragma once
 
 #include "lane.hpp"
 
 namespace elman {
 
-// The product of a matrix of `Columns` columns and `Rows` vectors of rows with a vector held in registers, small
-// enough to be unrolled whole: acc += M s. The elements of s are broadcast by shuffles, because storing s and loading
-// single elements back costs more than the arithmetic. Columns go to a few independent chains of fused multiply-adds.
+// The product of a matrix of `Columns` columns and `Rows` vectors of rows with a vector held in registers,
+// small enough to be unrolled whole: acc += M s. The elements of s are broadcast by shuffles, because storing
+// s and loading single elements back costs more than the arithmetic. Columns go to a few independent chains
+// of fused multiply-adds.
 template <class T, int Columns, int Rows>
 class SmallProduct {
   static constexpr int kChains = Rows <= 2 ? 4 : Rows <= 4 ? 2 : 1;
@@ -71,8 +73,9 @@ ELMAN_INLINE void with_constant(int n, F&& f) {
   f(std::integral_constant<int, Max>{});
 }
 
-// out += M s for any size, panel of rows by panel of rows. `backwards` takes the panels in the other order (the result
-// is the same to the bit): alternating it from call to call uses again first what is still in cache.
+// out += M s for any size, panel of rows by panel of rows. `backwards` takes the panels in the other order
+// (the result is the same to the bit): alternating it from call to call uses again first what is still in
+// cache.
 template <class T>
 inline void multiply_add(const T* M, int stride, int columns, const T* s, T* out, bool backwards) {
   constexpr int kPanel = 8;
@@ -119,8 +122,8 @@ inline void product_tile(const T* P, int stride, int depth, Scalars<T> q, T* out
 }
 }  // namespace detail
 
-// out[:, c] = Σ_k P[:, k] q(c, k) for every column c, in tiles whose sums stay in registers. Each sum runs over k in
-// order, so a column's bits do not depend on the tile it falls into.
+// out[:, c] = Σ_k P[:, k] q(c, k) for every column c, in tiles whose sums stay in registers. Each sum runs
+// over k in order, so a column's bits do not depend on the tile it falls into.
 template <class T>
 inline void product(const T* P, int stride, int depth, Scalars<T> q, int columns, T* out) {
   constexpr int kRows = 3;

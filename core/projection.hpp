@@ -36,9 +36,10 @@ inline bool orthogonalise(double* p, double* q, double* vp, double* vq, int rows
 
 }  // namespace detail
 
-// Clips the singular values of A (column-major, rows × columns) at `limit`: the nearest matrix of that spectral norm,
-// by the one-sided Jacobi method. With B = A V of orthogonal columns b_k, the singular values are ||b_k|| and the
-// clipped matrix is A - Σ_k (1 - limit/||b_k||) b_k v_k^T over those above the limit. True if A changed.
+// Clips the singular values of A (column-major, rows × columns) at `limit`: the nearest matrix of that
+// spectral norm, by the one-sided Jacobi method. With B = A V of orthogonal columns b_k, the singular values
+// are ||b_k|| and the clipped matrix is A - Σ_k (1 - limit/||b_k||) b_k v_k^T over those above the limit.
+// True if A changed.
 inline bool clip_singular_values(double* A, int rows, int columns, double limit) {
   constexpr int kMaxSweeps = 60;
   const std::size_t n = columns;
@@ -64,13 +65,16 @@ inline bool clip_singular_values(double* A, int rows, int columns, double limit)
   return changed;
 }
 
-// The same for a matrix in the padded layout of the core, in double precision. The method works on the shorter side.
+// The same for a matrix in the padded layout of the core, in double precision. The method works on the
+// shorter side.
 template <class T>
 bool clip_spectrum(T* A, int stride, int rows, int columns, double limit) {
   const bool flip = columns > rows;
   const int r = flip ? columns : rows, c = flip ? rows : columns;
   std::vector<double> dense(std::size_t(r) * c);
-  const auto at = [&](int i, int j) -> double& { return dense[flip ? std::size_t(i) * r + j : std::size_t(j) * r + i]; };
+  const auto at = [&](int i, int j) -> double& {
+    return dense[flip ? std::size_t(i) * r + j : std::size_t(j) * r + i];
+  };
   for (int j = 0; j < columns; ++j)
     for (int i = 0; i < rows; ++i) at(i, j) = A[std::size_t(j) * stride + i];
   if (!clip_singular_values(dense.data(), r, c, limit)) return false;

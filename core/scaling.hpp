@@ -1,4 +1,5 @@
-// Running standardisation of a stream's columns, with no look at the future and no way for one row to spoil it.
+// Running standardisation of a stream's columns, with no look at the future and no way for one row to spoil
+// it.
 #pragma once
 
 #include <algorithm>
@@ -8,13 +9,13 @@
 
 namespace elman {
 
-// Mean and variance of one column. Every row counts alike up to `kMemory` rows, then the past fades exponentially, so
-// that a stream which drifts for ever is followed for ever. A value far outside what was seen moves them no further
-// than one `kLimit` standard deviations away.
+// Mean and variance of one column. Every row counts alike up to `kMemory` rows, then the past fades
+// exponentially, so that a stream which drifts for ever is followed for ever. A value far outside what was
+// seen moves them no further than one `kLimit` standard deviations away.
 struct Moments {
   static constexpr double kMemory = 10000;
-  static constexpr double kLimit = 10;       // in standard deviations
-  static constexpr double kAbsurd = 1e100;   // its square is still a number
+  static constexpr double kLimit = 10;        // in standard deviations
+  static constexpr double kAbsurd = 1e100;    // its square is still a number
   static constexpr double kConstant = 1e-12;  // a spread below this share of the mean is rounding
 
   double count = 0, mean = 0, variance = 0;

@@ -19,12 +19,12 @@ class Window {
         targets_(rows_ * n_outputs) {}
 
   int size() const { return size_; }
-  T* inputs() { return inputs_.data() + begin_ * n_inputs_; }    // [size][n_inputs]
-  T* targets() { return targets_.data() + begin_; }             // output k of sample i at [k * target_step + i]
-  std::size_t target_step() const { return rows_; }             // NaN where unknown
+  T* inputs() { return inputs_.data() + begin_ * n_inputs_; }  // [size][n_inputs]
+  T* targets() { return targets_.data() + begin_; }  // output k of sample i at [k * target_step + i]
+  std::size_t target_step() const { return rows_; }  // NaN where unknown
 
-  // Appends a sample. The rows slide through a buffer twice as long as needed and move back only when they reach
-  // its end, so that a push costs the same whatever the window.
+  // Appends a sample. The rows slide through a buffer twice as long as needed and move back only when they
+  // reach its end, so that a push costs the same whatever the window.
   void push(const T* x, const T* y) {
     if (begin_ + size_ == rows_) {
       std::copy_n(inputs(), std::size_t(size_) * n_inputs_, inputs_.data());

@@ -16,10 +16,10 @@ struct CellSizes {
   int capacity;  // largest number of samples that a pass covers
 };
 
-// A recurrence and its trajectory over the samples of a window. Slot i of the trajectory is the state before sample i, so
-// slot 0 is the state before the window and slot n the newest. The weights belong to the caller: one array of n_weights
-// elements, of which `blocks` describes the matrices. Every pass runs over samples [first, last); row i of X is sample
-// i, and `clock` counts the samples of the stream before sample 0.
+// A recurrence and its trajectory over the samples of a window. Slot i of the trajectory is the state before
+// sample i, so slot 0 is the state before the window and slot n the newest. The weights belong to the caller:
+// one array of n_weights elements, of which `blocks` describes the matrices. Every pass runs over samples
+// [first, last); row i of X is sample i, and `clock` counts the samples of the stream before sample 0.
 template <class T>
 class Cell {
  public:
@@ -32,11 +32,14 @@ class Cell {
 
   // The hidden vector in slot i; successive slots are hidden_stride() apart.
   virtual T* hidden(int i) = 0;
-  // Must be called whenever the weights have changed. Sets weights that the recurrence does not have back to zero.
+  // Must be called whenever the weights have changed. Sets weights that the recurrence does not have back to
+  // zero.
   virtual void refresh(T* weights) = 0;
-  // Fills slots first+1 to last from slot `first`. The result does not depend on how a range is cut into passes.
+  // Fills slots first+1 to last from slot `first`. The result does not depend on how a range is cut into
+  // passes.
   virtual void forward(const T* weights, const T* X, int first, int last, std::int64_t clock) = 0;
-  // Back-propagates dL/dh, which is what the readout alone exerts (row 0 is sample `first`), through the samples.
+  // Back-propagates dL/dh, which is what the readout alone exerts (row 0 is sample `first`), through the
+  // samples.
   virtual void backward(const T* dLdh, int first, int last, std::int64_t clock) = 0;
   // dL/dweights from the last backward pass.
   virtual void gradient(const T* X, int first, int last, T* out) = 0;

@@ -11,13 +11,14 @@
 
 namespace elman {
 
-// The weights are the columns of U and then those of W, each of `stride` elements; rows beyond n_hidden are padding and
-// stay zero.
+// The weights are the columns of U and then those of W, each of `stride` elements; rows beyond n_hidden are
+// padding and stay zero.
 template <class T>
 class SRNN final : public Cell<T> {
  public:
   explicit SRNN(CellSizes sizes)
-      : Cell<T>(sizes, layout(sizes), std::size_t(sizes.n_inputs + sizes.n_hidden) * padded<T>(sizes.n_hidden)),
+      : Cell<T>(sizes, layout(sizes),
+                std::size_t(sizes.n_inputs + sizes.n_hidden) * padded<T>(sizes.n_hidden)),
         n_inputs_(sizes.n_inputs),
         n_hidden_(sizes.n_hidden),
         stride_(padded<T>(sizes.n_hidden)),
@@ -36,16 +37,18 @@ class SRNN final : public Cell<T> {
   }
 
   void forward(const T* weights, const T* X, int first, int last, std::int64_t) override {
-    const Pass pass{recurrent(weights), weights, X + std::size_t(first) * n_inputs_, n_inputs_, stride_, n_hidden_,
-                    drive_.data(), nullptr, hidden(first), last - first};
+    const Pass pass{recurrent(weights), weights, X + std::size_t(first) * n_inputs_,
+                    n_inputs_,          stride_, n_hidden_,
+                    drive_.data(),      nullptr, hidden(first),
+                    last - first};
     if (const auto unrolled = kForward[columns_key()]) return unrolled(pass);
     forward_any(pass);
   }
 
   // delta_i = dL/d(W h + U x) at sample i.
   void backward(const T* dLdh, int first, int last, std::int64_t) override {
-    const Pass pass{transposed_.data(), nullptr, nullptr, n_inputs_, stride_, n_hidden_,
-                    delta_.data(), dLdh, hidden(first), last - first};
+    const Pass pass{transposed_.data(), nullptr,       nullptr, n_inputs_,     stride_,
+                    n_hidden_,          delta_.data(), dLdh,    hidden(first), last - first};
     if (const auto unrolled = kBackward[columns_key()]) return unrolled(pass);
     backward_any(pass);
   }
@@ -74,8 +77,8 @@ class SRNN final : public Cell<T> {
     int n;
   };
   using PassFunction = void (*)(const Pass&);
-  static constexpr int kUnrolled = 32;      // hidden sizes up to this have a pass of their own
-  static constexpr int kFusedInputs = 12;   // up to this many inputs U x is cheapest inside the recursion
+  static constexpr int kUnrolled = 32;     // hidden sizes up to this have a pass of their own
+  static constexpr int kFusedInputs = 12;  // up to this many inputs U x is cheapest inside the recursion
 
   static std::vector<Block> layout(CellSizes s) {
     const int stride = padded<T>(s.n_hidden);
@@ -163,11 +166,13 @@ class SRNN final : public Cell<T> {
   }
 
   template <int... Columns>
-  static constexpr std::array<PassFunction, kUnrolled + 1> forward_table(std::integer_sequence<int, Columns...>) {
+  static constexpr std::array<PassFunction, kUnrolled + 1> forward_table(
+      std::integer_sequence<int, Columns...>) {
     return {nullptr, &forward_unrolled<Columns + 1>...};
   }
   template <int... Columns>
-  static constexpr std::array<PassFunction, kUnrolled + 1> backward_table(std::integer_sequence<int, Columns...>) {
+  static constexpr std::array<PassFunction, kUnrolled + 1> backward_table(
+      std::integer_sequence<int, Columns...>) {
     return {nullptr, &backward_unrolled<Columns + 1>...};
   }
   static constexpr auto kForward = forward_table(std::make_integer_sequence<int, kUnrolled>{});

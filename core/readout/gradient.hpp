@@ -32,13 +32,14 @@ class GradientReadout {
     for (int k = 0; k < n_outputs_; ++k) out[k] = output<T>(loss_, splat(dot(k, h)))[0];
   }
 
-  // dL/dh and dL/dC of the summed loss of n samples. h is [n][stride]; the targets of output k begin at targets +
-  // k * target_step; the first row of dL/dh to be written is `row`.
+  // dL/dh and dL/dC of the summed loss of n samples. h is [n][stride]; the targets of output k begin at
+  // targets + k * target_step; the first row of dL/dh to be written is `row`.
   void differentiate(const T* h, const T* targets, std::size_t target_step, int n, T* dLdC, int row = 0) {
     std::fill_n(dLdC, weights_.size(), T(0));
     for (int k = 0; k < n_outputs_; ++k) {
       const std::size_t at = std::size_t(k) * stride_;
-      const OutputPass pass{weights_.data() + at, dLdC + at, dLdh_.data() + std::size_t(row) * stride_, k == 0};
+      const OutputPass pass{weights_.data() + at, dLdC + at, dLdh_.data() + std::size_t(row) * stride_,
+                            k == 0};
       const T* y = targets + k * target_step;
       int i = 0;
       for (; i + kLanes<T> <= n; i += kLanes<T>) differentiate(pass, h, y, i, kLanes<T>);
@@ -50,7 +51,8 @@ class GradientReadout {
   void differentiate_output(const T* h, int k, T* dzdC, int row) {
     std::fill_n(dzdC, weights_.size(), T(0));
     std::copy_n(h, std::size_t(n_hidden_), dzdC + std::size_t(k) * stride_);
-    std::copy_n(weights_.data() + std::size_t(k) * stride_, std::size_t(stride_), dLdh_.data() + std::size_t(row) * stride_);
+    std::copy_n(weights_.data() + std::size_t(k) * stride_, std::size_t(stride_),
+                dLdh_.data() + std::size_t(row) * stride_);
   }
 
   // Rows [0, n) of dL/dh become zero: those samples have no loss.
@@ -95,7 +97,8 @@ class GradientReadout {
         if (s < count) z[s] = fma<T>(weights, load<T>(h + std::size_t(s) * stride_ + v), z[s]);
     }
     T known[kLanes<T>];
-    for (int s = 0; s < kLanes<T>; ++s) known[s] = s < count ? targets[s] : std::numeric_limits<T>::quiet_NaN();
+    for (int s = 0; s < kLanes<T>; ++s)
+      known[s] = s < count ? targets[s] : std::numeric_limits<T>::quiet_NaN();
     const Vec<T> y = load<T>(known);
     const Vec<T> answer = output<T>(loss_, sums<T>(z));
     return y == y ? answer - y : Vec<T>{};

@@ -1,4 +1,5 @@
-// Windowed Online Gradient Descent: Algorithm 1 of the paper, and the variant of its experiments (equation 20).
+// Windowed Online Gradient Descent: Algorithm 1 of the paper, and the variant of its experiments (equation
+// 20).
 #pragma once
 
 #include <algorithm>
@@ -36,7 +37,8 @@ class WOGD final : public Training<T> {
   }
 
  private:
-  // theta <- Pi(theta - rate gradient/samples), equations (14) and (15). False, and nothing changed, if not finite.
+  // theta <- Pi(theta - rate gradient/samples), equations (14) and (15). False, and nothing changed, if not
+  // finite.
   bool step(Network<T>& network, int samples) {
     const Buffer<T>& gradient = network.gradient;
     next_ = network.weights;
@@ -73,20 +75,21 @@ class WOGD final : public Training<T> {
       clip_norm(network.readout.weights().data() + std::size_t(k) * stride, stride, readout_limit_);
   }
 
-  // Clips the spectrum of a matrix if its norm calls for it. Clipping can leave a Frobenius norm of up to lambda
-  // sqrt(min(rows, columns)), so the threshold never lies below that root: otherwise a large network would be
-  // decomposed at every step for nothing.
+  // Clips the spectrum of a matrix if its norm calls for it. Clipping can leave a Frobenius norm of up to
+  // lambda sqrt(min(rows, columns)), so the threshold never lies below that root: otherwise a large network
+  // would be decomposed at every step for nothing.
   bool project(T* weights, const Block& block) const {
     const double norm = squared_norm(block, weights);
     if (norm <= spectral_limit_ * spectral_limit_) return false;
     const double reachable = std::min(block.rows, block.columns);
-    if (projection_threshold_ > 0 && norm <= std::max(projection_threshold_ * projection_threshold_, reachable))
+    if (projection_threshold_ > 0 &&
+        norm <= std::max(projection_threshold_ * projection_threshold_, reachable))
       return false;
     return clip_spectrum(weights + block.offset, block.stride, block.rows, block.columns, spectral_limit_);
   }
 
-  // max over the matrices of ||grad L(theta_{t+1}) - grad L(theta_t)|| / ||theta_{t+1} - theta_t||, where theta_t is in
-  // next_ after the swap. Window, state before it and readout are the same for both.
+  // max over the matrices of ||grad L(theta_{t+1}) - grad L(theta_t)|| / ||theta_{t+1} - theta_t||, where
+  // theta_t is in next_ after the swap. Window, state before it and readout are the same for both.
   double measure_smoothness(Network<T>& network, int first, int samples) {
     const Buffer<T> readout_gradient = network.readout_gradient;
     network.forward(first);
@@ -123,10 +126,11 @@ class WOGD final : public Training<T> {
   }
 
   double rate_;
-  double spectral_limit_;        // lambda
-  double projection_threshold_;  // alpha: a matrix is projected when its Frobenius norm exceeds this; 0: always
-  double readout_rate_;          // the readout's step at time t is this over sqrt(t)
-  double readout_limit_;         // largest norm of a row of the readout
+  double spectral_limit_;  // lambda
+  double
+      projection_threshold_;  // alpha: a matrix is projected when its Frobenius norm exceeds this; 0: always
+  double readout_rate_;       // the readout's step at time t is this over sqrt(t)
+  double readout_limit_;      // largest norm of a row of the readout
   Buffer<T> next_, previous_gradient_;
 };
 

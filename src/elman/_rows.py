@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Float64 = NDArray[np.float64]
-_FLOAT64 = np.dtype(np.float64)
+
+_FEATURE_RULE = "a feature must be a finite number, or NaN if it is missing"
+_TARGET_RULE = "a target must be a finite number, or None or NaN if it is not known"
 
 
 @dataclass(frozen=True)
@@ -28,19 +30,12 @@ class Columns:
 
     def take(self, x: Any) -> tuple[Columns, Float64]:
         """Return the columns that `x` fits, and `x` as an array of shape (count,), NaN where missing."""
-        if (
-            type(x) is np.ndarray
-            and x.dtype is _FLOAT64
-            and x.ndim == 1
-            and x.shape[0] == self.count
-            and self.names is None
-        ):
-            return self, x
         if isinstance(x, Mapping):
             return self._take_named(x)
         row = _floats("x", x)
         if row.ndim != 1:
             raise ValueError(f"x must be one row of features (1-D), got an array of shape {row.shape}")
+        _refuse_infinite("x", row, _FEATURE_RULE)
         return self._widened(len(row), "x has"), row
 
     def take_all(self, X: Any) -> Iterator[tuple[Columns, Float64]]:
@@ -51,7 +46,7 @@ class Columns:
         rows = _floats("X", X)
         if rows.ndim != 2:
             raise ValueError(f"X must have shape (n, n_inputs), got shape {rows.shape}")
-        _refuse_infinite("X", rows, "a feature must be a finite number, or NaN if it is missing")
+        _refuse_infinite("X", rows, _FEATURE_RULE)
         yield self._widened(rows.shape[1], "the rows of X have"), rows
 
     def _widened(self, count: int, subject: str) -> Columns:
@@ -84,7 +79,7 @@ class Columns:
             group.append(row)
         for columns, group in groups:
             rows = np.array(group).reshape(len(group), columns.count or 0)
-            _refuse_infinite("X", rows, "a feature must be a finite number, or NaN if it is missing")
+            _refuse_infinite("X", rows, _FEATURE_RULE)
             yield columns, rows
 
     def _knowing(self, x: Mapping[str, Any]) -> Columns:
@@ -111,22 +106,18 @@ class Outputs:
     scalar: bool = True
     probability: bool = False
 
-    def take(self, y: Any) -> tuple[Outputs, Any]:
-        """Return the outputs that `y` fits, and `y` as a float or array of shape (count,), NaN if unknown."""
+    def take(self, y: Any) -> tuple[Outputs, Float64]:
+        """Return the outputs that `y` fits, and `y` as an array of shape (count,), NaN where not known."""
         if y is None:
-            return self, math.nan if self.scalar else np.full(self.count or 1, math.nan)
-        if type(y) is float and self.count == 1 and self.scalar:
-            return self, self._checked_scalar(y)
+            return self, np.full(self.count or 1, math.nan)
         target = _floats("y", y)
         if target.ndim > 1:
             raise ValueError(
                 f"y must be a number or a 1-D array with a value for each output, got shape {target.shape}"
             )
         outputs = self._fitting(target.shape, "y is")
-        if outputs.scalar:
-            return outputs, self._checked_scalar(float(target))
         self._check(target)
-        return outputs, target
+        return outputs, target.reshape(-1)
 
     def take_all(self, y: Any, n: int) -> tuple[Outputs, Float64]:
         """Return the outputs that the targets of `n` rows fit, and the targets, shape (n,) or (n, count)."""
@@ -153,22 +144,10 @@ class Outputs:
             raise ValueError(f"{subject} {came}, this model has learned targets that are {learned}")
         return self
 
-    def _checked_scalar(self, y: float) -> float:
-        if math.isinf(y):
-            raise ValueError(f"y is {y}: a target must be a finite number, or None or NaN if it is not known")
-        if self.probability and not (math.isnan(y) or 0 <= y <= 1):
-            raise ValueError(f"y is {y!r}: with loss='logistic' a target must be between 0 and 1")
-        return y
-
     def _check(self, y: Float64) -> None:
-        _refuse_infinite("y", y, "a target must be a finite number, or None or NaN if it is not known")
+        _refuse_infinite("y", y, _TARGET_RULE)
         if self.probability:
-            bad = np.argwhere((y < 0) | (y > 1))
-            if len(bad):
-                at = tuple(int(i) for i in bad[0])
-                raise ValueError(
-                    f"y{list(at)} is {float(y[at])!r}: with loss='logistic' a target must be between 0 and 1"
-                )
+            _refuse("y", y, (y < 0) | (y > 1), "with loss='logistic' a target must be between 0 and 1")
 
 
 def _floats(name: str, value: Any) -> Float64:
@@ -199,15 +178,20 @@ def _float(name: str, value: Any) -> float:
         raise TypeError(f"{name} must be a number, got {_short(value)} of type {type(value).__name__}")
     number = float(value)
     if math.isinf(number):
-        raise ValueError(f"{name} is {number}: a feature must be a finite number, or NaN if it is missing")
+        raise ValueError(f"{name} is {number}: {_FEATURE_RULE}")
     return number
 
 
 def _refuse_infinite(name: str, array: Float64, rule: str) -> None:
-    infinite = np.isinf(array)
-    if infinite.any():
-        at = tuple(int(i) for i in np.argwhere(infinite)[0])
-        raise ValueError(f"{name}{list(at)} is {float(array[at])}: {rule}")
+    _refuse(name, array, np.isinf(array), rule)
+
+
+def _refuse(name: str, array: Float64, bad: NDArray[np.bool_], rule: str) -> None:
+    """Raise if any element is bad, naming the first one."""
+    if bad.any():
+        at = tuple(int(i) for i in np.argwhere(bad)[0])
+        place = f"{name}{list(at)}" if at else name
+        raise ValueError(f"{place} is {float(array[at])!r}: {rule}")
 
 
 def _short(value: Any) -> str:

@@ -92,13 +92,13 @@ def run(  # noqa: PLR0917 - typer makes an option of each
 
 
 def _arm(rows: int, seed: int) -> tuple[Stream, dict[str, Any], str]:
-    """A robot arm whose target moves away half-way, with the paper's rate for this arm."""
+    """Return a robot arm whose target moves away half-way, and the paper's rate for this arm."""
     drift = streams.Drift(at=rows // 2, amount=0.3)
     return streams.kinematics(seed=seed, drift=drift), {"rate": 0.075}, "squared"
 
 
 def _addition(rows: int, seed: int) -> tuple[Stream, dict[str, Any], str]:  # noqa: ARG001 - as _arm
-    """Two binary numbers to be added. Once learned the weights keep growing: a projection would undo it."""
+    """Return two binary numbers to add. Once it is learned the weights grow on: projection would undo it."""
     return streams.binary_addition(2, seed=seed), {"rate": 0.1, "projection_threshold": 100}, "logistic"
 
 

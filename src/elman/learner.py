@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_FLOAT64 = np.dtype(np.float64)
 _CHUNK = 4096  # rows between two looks at Ctrl-C
 _INITIAL_DEVIATION = 0.1  # of the initial weights, section IV of the paper
 
@@ -88,8 +89,9 @@ class OnlineRNN:
         self.scale = instance("scale", scale, bool)
         self.dtype = one_of("dtype", dtype, ("float32", "float64"))
         self.seed = _seed(seed)
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         self._learner: CoreLearner | None = None
+        self._plain: CoreLearner | None = None  # the learner, if rows are unnamed and targets plain numbers
         self._columns = Columns()
         self._outputs = Outputs(probability=loss == "logistic")
 
@@ -107,29 +109,29 @@ class OnlineRNN:
         The model does not change. Before the first target is seen the number of outputs is taken to be one.
         """
         with self._lock:
+            if self._plain is not None and type(x) is np.ndarray and x.dtype is _FLOAT64:
+                answer = self._plain.try_predict(x)
+                if answer is not None:
+                    return answer
             columns, row = self._columns.take(x)
-            learner = self._learner
-            if learner is None or columns is not self._columns:
-                learner = self._fitting(columns, self._outputs)
-            if self._outputs.scalar:
-                return learner.predict_scalar(row)
-            answer = np.empty(self._outputs.count or 1)
-            learner.predict(row, answer)
-            return answer
+            answers = np.empty(self._outputs.count or 1)
+            self._fitting(columns, self._outputs).predict(row, answers)
+            return float(answers[0]) if self._outputs.scalar else answers
 
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn one sample; `y` None or NaN advances the state without learning."""
         with self._lock:
+            if (
+                self._plain is not None
+                and type(x) is np.ndarray
+                and x.dtype is _FLOAT64
+                and isinstance(y, float)
+                and self._plain.try_learn(x, y)
+            ):
+                return
             columns, row = self._columns.take(x)
             outputs, target = self._outputs.take(y)
-            learner = self._learner
-            if learner is None or columns is not self._columns or outputs is not self._outputs:
-                learner = self._fitting(columns, outputs)
-            if outputs.scalar:
-                learner.learn_scalar(row, target)
-            else:
-                learner.learn(row, target)
-            self._learner, self._columns, self._outputs = learner, columns, outputs
+            self._adopt(columns, outputs).learn(row, target)
 
     def run(self, X: Any, y: Any) -> Float64:
         """Predict every row, then learn from it, in one compiled loop; the same to the bit as row by row.
@@ -179,9 +181,7 @@ class OnlineRNN:
         def groups() -> Iterator[tuple[CoreLearner, Float64, slice]]:
             begin = 0
             for columns, rows in parts:
-                self._learner = self._fitting(columns, outputs)
-                self._columns, self._outputs = columns, outputs
-                yield self._learner, rows, slice(begin, begin + len(rows))
+                yield self._adopt(columns, outputs), rows, slice(begin, begin + len(rows))
                 begin += len(rows)
 
         return groups(), targets
@@ -260,6 +260,7 @@ class OnlineRNN:
                 )
                 model._learner = model._new_learner(model._columns.count or 0, model._outputs.count or 1)
                 model._learner.restore(arrays)
+                model._adopt(model._columns, model._outputs)
         return model
 
     def _header(self) -> dict[str, Any]:
@@ -296,6 +297,13 @@ class OnlineRNN:
             arrays = _transplanted(self._learner.state(), arrays)
         learner.restore(arrays)
         return learner
+
+    def _adopt(self, columns: Columns, outputs: Outputs) -> CoreLearner:
+        """Make the learner that fits these columns and outputs the model's own, and return it."""
+        self._learner = self._fitting(columns, outputs)
+        self._columns, self._outputs = columns, outputs
+        self._plain = self._learner if columns.names is None and outputs.scalar else None
+        return self._learner
 
     def _new_learner(self, n_inputs: int, n_outputs: int) -> CoreLearner:
         return core.Learner(
