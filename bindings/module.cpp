@@ -105,8 +105,9 @@ class Native {
       learner_ = std::make_unique<elman::LearnerOf<float>>(options);
   }
 
-  // The two calls of a stream's inner loop, for plain float64 rows and one target. They check everything at once and touch
-  // nothing if anything is out of the ordinary; the caller then takes the long way, which finds out what it is.
+  // The two calls of a stream's inner loop, for plain float64 rows and one target. They check everything at
+  // once and touch nothing if anything is out of the ordinary; the caller then takes the long way, which
+  // finds out what it is.
   nb::object try_predict(const AnyRow& x) {
     if (!is_plain(x)) return nb::none();
     double answer;

@@ -9,6 +9,10 @@
 #include "../product.hpp"
 #include "cell.hpp"
 
+#ifndef ELMAN_UNROLLED
+#define ELMAN_UNROLLED 32
+#endif
+
 namespace elman {
 
 // The weights are the columns of U and then those of W, each of `stride` elements; rows beyond n_hidden are
@@ -77,8 +81,8 @@ class SRNN final : public Cell<T> {
     int n;
   };
   using PassFunction = void (*)(const Pass&);
-  static constexpr int kUnrolled = 32;     // hidden sizes up to this have a pass of their own
-  static constexpr int kFusedInputs = 12;  // up to this many inputs U x is cheapest inside the recursion
+  static constexpr int kUnrolled = ELMAN_UNROLLED;  // hidden sizes up to this have a pass of their own
+  static constexpr int kFusedInputs = 40;  // up to this many inputs U x is cheapest inside the recursion
 
   static std::vector<Block> layout(CellSizes s) {
     const int stride = padded<T>(s.n_hidden);
@@ -88,26 +92,37 @@ class SRNN final : public Cell<T> {
   const T* recurrent(const T* weights) const { return weights + std::size_t(n_inputs_) * stride_; }
   int columns_key() const { return n_hidden_ <= kUnrolled ? n_hidden_ : 0; }
 
+  // U x of one sample, inside the recursion: its two interleaved sums hide in the recursion's latency.
+  template <int Rows>
+  ELMAN_INLINE static void drive(const Pass& p, const T* x, Vec<T> (&out)[Rows]) {
+    Vec<T> odd[Rows] = {};
+    for (int v = 0; v < Rows; ++v) out[v] = Vec<T>{};
+    const auto add_column = [&](int k, Vec<T>(&sum)[Rows]) {
+      const Vec<T> element = splat(x[k]);
+      for (int v = 0; v < Rows; ++v)
+        sum[v] = fma<T>(load<T>(p.U + (k * Rows + v) * kLanes<T>), element, sum[v]);
+    };
+    int k = 0;
+    for (; k + 1 < p.n_inputs; k += 2) {
+      add_column(k, out);
+      add_column(k + 1, odd);
+    }
+    if (k < p.n_inputs) add_column(k, out);
+    for (int v = 0; v < Rows; ++v) out[v] += odd[v];
+  }
+
   template <int Columns, bool Fused>
   static void forward_small(const Pass& p) {
     constexpr int rows = padded<T>(Columns) / kLanes<T>, stride = rows * kLanes<T>;
     Vec<T> h[rows];
     for (int v = 0; v < rows; ++v) h[v] = load<T>(p.states + v * kLanes<T>);
-    const T* x = p.X;
-    const T* drive = p.work;
     T* out = p.states + stride;
     for (int i = 0; i < p.n; ++i, out += stride) {
       Vec<T> a[rows];
-      if constexpr (Fused) {
-        for (int v = 0; v < rows; ++v) a[v] = load<T>(p.U + v * kLanes<T>) * splat(x[0]);
-        for (int k = 1; k < p.n_inputs; ++k)
-          for (int v = 0; v < rows; ++v)
-            a[v] = fma<T>(load<T>(p.U + k * stride + v * kLanes<T>), splat(x[k]), a[v]);
-        x += p.n_inputs;
-      } else {
-        for (int v = 0; v < rows; ++v) a[v] = load<T>(drive + v * kLanes<T>);
-        drive += stride;
-      }
+      if constexpr (Fused)
+        drive<rows>(p, p.X + std::size_t(i) * p.n_inputs, a);
+      else
+        for (int v = 0; v < rows; ++v) a[v] = load<T>(p.work + i * stride + v * kLanes<T>);
       SmallProduct<T, Columns, rows>::multiply_add(p.matrix, h, a);
       for (int v = 0; v < rows; ++v) {
         h[v] = tanh(a[v]);

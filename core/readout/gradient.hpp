@@ -96,12 +96,17 @@ class GradientReadout {
       for (int s = 0; s < kLanes<T>; ++s)
         if (s < count) z[s] = fma<T>(weights, load<T>(h + std::size_t(s) * stride_ + v), z[s]);
     }
-    T known[kLanes<T>];
-    for (int s = 0; s < kLanes<T>; ++s)
-      known[s] = s < count ? targets[s] : std::numeric_limits<T>::quiet_NaN();
-    const Vec<T> y = load<T>(known);
+    const Vec<T> y = count == kLanes<T> ? load<T>(targets) : first_lanes(targets, count);
     const Vec<T> answer = output<T>(loss_, sums<T>(z));
     return y == y ? answer - y : Vec<T>{};
+  }
+
+  // Lanes beyond the first `count` are unknown targets.
+  static Vec<T> first_lanes(const T* targets, int count) {
+    T lanes[kLanes<T>];
+    std::fill(std::copy_n(targets, std::size_t(count), lanes), lanes + kLanes<T>,
+              std::numeric_limits<T>::quiet_NaN());
+    return load<T>(lanes);
   }
 
   T dot(int k, const T* h) const {

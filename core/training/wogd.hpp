@@ -41,11 +41,11 @@ class WOGD final : public Training<T> {
   // finite.
   bool step(Network<T>& network, int samples) {
     const Buffer<T>& gradient = network.gradient;
-    next_ = network.weights;
+    if (next_.size() != network.weights.size()) next_ = Buffer<T>(network.weights.size());
     const Vec<T> rate = splat(T(-rate_ / samples));
     Vec<T> check = {};  // stays 0 unless a weight is infinite or NaN
     for (std::size_t i = 0; i < next_.size(); i += kLanes<T>) {
-      const Vec<T> moved = fma<T>(rate, load<T>(&gradient[i]), load<T>(&next_[i]));
+      const Vec<T> moved = fma<T>(rate, load<T>(&gradient[i]), load<T>(&network.weights[i]));
       check = fma<T>(moved, Vec<T>{}, check);
       store<T>(&next_[i], moved);
     }
@@ -107,16 +107,13 @@ class WOGD final : public Training<T> {
   // Sums run over whole vectors of rows: padding is zero.
   template <class Value>
   static double sum_of_squares(const Block& block, Value value) {
-    double total = 0;
-    for (int j = 0; j < block.columns; ++j) {
-      Vec<T> column = {};
+    Vec<T> total = {};
+    for (int j = 0; j < block.columns; ++j)
       for (int i = 0; i < block.rows; i += kLanes<T>) {
         const Vec<T> x = value(block.offset + std::size_t(j) * block.stride + i);
-        column = fma<T>(x, x, column);
+        total = fma<T>(x, x, total);
       }
-      total += sum<T>(column);
-    }
-    return total;
+    return sum<T>(total);
   }
   static double squared_norm(const Block& block, const T* a) {
     return sum_of_squares(block, [a](std::size_t i) { return load<T>(a + i); });
