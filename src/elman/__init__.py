@@ -3,9 +3,9 @@
 from importlib.metadata import version as _version
 
 from elman import theory
-from elman.cells import SRNN
+from elman.cells import GRU, LSTM, SRNN
 from elman.learner import OnlineRNN
 from elman.training import WOGD
 
 __version__ = _version("elman")
-__all__ = ["SRNN", "WOGD", "OnlineRNN", "theory"]
+__all__ = ["GRU", "LSTM", "SRNN", "WOGD", "OnlineRNN", "theory"]
