@@ -227,7 +227,7 @@ ELMAN_INLINE Vec<double> tanh(Vec<double> x) {
 template <class T>
 ELMAN_INLINE Vec<T> sigmoid(Vec<T> x) {
   const Vec<T> half = splat(T(0.5));
-  return half + half * tanh(half * x);
+  return fma<T>(half, tanh(half * x), half);
 }
 
 }  // namespace elman

@@ -146,4 +146,60 @@ inline void product(const T* P, int stride, int depth, Scalars<T> q, int columns
   }
 }
 
+// A panel is a matrix with so few rows that they fit in registers: `Rows` vectors of them, the columns one
+// behind the other without a gap, which is also how SmallProduct reads its matrix.
+
+// acc += M s for a panel of any number of columns.
+template <class T, int Rows>
+ELMAN_INLINE void multiply_add_panel(const T* M, int columns, const T* s, Vec<T>* acc) {
+  constexpr int kChains = Rows <= 3 ? 4 : Rows <= 6 ? 2 : 1;
+  Vec<T> sums[kChains][Rows] = {};
+#pragma GCC unroll 16
+  for (int v = 0; v < Rows; ++v) sums[0][v] = acc[v];
+  const auto add_column = [&](const T* m, Vec<T> element, Vec<T>* sum) {
+#pragma GCC unroll 16
+    for (int v = 0; v < Rows; ++v) sum[v] = fma<T>(load<T>(m + v * kLanes<T>), element, sum[v]);
+  };
+  int j = 0;
+  for (; j + kChains <= columns; j += kChains, M += kChains * Rows * kLanes<T>)
+#pragma GCC unroll 4
+    for (int c = 0; c < kChains; ++c) add_column(M + c * Rows * kLanes<T>, splat(s[j + c]), sums[c]);
+  for (; j < columns; ++j, M += Rows * kLanes<T>) add_column(M, splat(s[j]), sums[0]);
+#pragma GCC unroll 16
+  for (int v = 0; v < Rows; ++v) {
+    acc[v] = sums[0][v];
+#pragma GCC unroll 4
+    for (int c = 1; c < kChains; ++c) acc[v] += sums[c][v];
+  }
+}
+
+// Inner products of a vector with as many columns as there are lanes, panel after panel: the product with a
+// transposed matrix, without transposing it. The lanes of a column's sum are added up once, at the end.
+template <class T>
+class InnerProducts {
+ public:
+  // Adds the part of the first `Columns` columns that one panel holds; d is the vector's part in its rows.
+  template <int Rows, int Columns = kLanes<T>>
+  ELMAN_INLINE void add(const T* M, const Vec<T>* d) {
+#pragma GCC unroll 16
+    for (int v = 0; v < Rows; ++v)
+#pragma GCC unroll 16
+      for (int c = 0; c < Columns; ++c)
+        sums_[v % kChains][c] = fma<T>(load<T>(M + (c * Rows + v) * kLanes<T>), d[v], sums_[v % kChains][c]);
+  }
+
+  // Lane c is the inner product with column c.
+  ELMAN_INLINE Vec<T> result() {
+#pragma GCC unroll 4
+    for (int k = 1; k < kChains; ++k)
+#pragma GCC unroll 16
+      for (int c = 0; c < kLanes<T>; ++c) sums_[0][c] += sums_[k][c];
+    return sums<T>(sums_[0]);
+  }
+
+ private:
+  static constexpr int kChains = kLanes<T> < 8 ? 8 / kLanes<T> : 1;
+  Vec<T> sums_[kChains][kLanes<T>] = {};
+};
+
 }  // namespace elman

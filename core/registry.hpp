@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "cell/gru.hpp"
+#include "cell/lstm.hpp"
 #include "cell/srnn.hpp"
 #include "options.hpp"
 #include "training/wogd.hpp"
@@ -14,6 +16,8 @@ namespace elman {
 template <class T>
 std::unique_ptr<Cell<T>> make_cell(const std::string& name, CellSizes sizes, const Options&) {
   if (name == "SRNN") return std::make_unique<SRNN<T>>(sizes);
+  if (name == "LSTM") return std::make_unique<LSTM<T>>(sizes);
+  if (name == "GRU") return std::make_unique<GRU<T>>(sizes);
   throw std::invalid_argument("there is no cell called '" + name + "'");
 }
 
