@@ -6,9 +6,9 @@ from typing import Any
 from elman import theory
 from elman.cells import SRNN
 from elman.learner import OnlineRNN
-from elman.training import WOGD
+from elman.training import EKF, SGD, WOGD, Adam, RMSprop
 
-__all__ = ["SRNN", "WOGD", "OnlineRNN", "streams", "theory"]
+__all__ = ["EKF", "SGD", "SRNN", "WOGD", "Adam", "OnlineRNN", "RMSprop", "streams", "theory"]
 
 
 def __getattr__(name: str) -> Any:
