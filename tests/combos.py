@@ -13,7 +13,7 @@ from elman._rows import Columns, Outputs
 from elman.cells import Cell
 from elman.training import EKF, SGD, WOGD, Adam, RMSprop, Training
 
-N_HIDDEN, N_INPUTS, N_OUTPUTS = 6, 3, 2
+N_HIDDEN, N_INPUTS, N_OUTPUTS = 5, 3, 2
 TRAININGS = {
     "WOGD": WOGD(window=7, rate=0.1),
     "SGD": SGD(rate=0.1, horizon=5),
@@ -38,7 +38,7 @@ def new_model(cell, training, loss="squared", dtype="float64", *, n_inputs=N_INP
     model._learner = model._fitting(columns, outputs)
     model._columns, model._outputs = columns, outputs
     state = model._learner.state()
-    model._learner.restore({name: 4 * array if is_weight(name) else array for name, array in state.items()})
+    model._learner.restore({name: 2 * array if is_weight(name) else array for name, array in state.items()})
     return model
 
 
