@@ -4,6 +4,7 @@
 // the build chooses the width with ELMAN_LANE_BYTES and the instruction set with compiler flags.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -61,29 +62,34 @@ struct PortableOps {
   ELMAN_INLINE static Vec<T> fma(Vec<T> a, Vec<T> b, Vec<T> c) { return a * b + c; }
   ELMAN_INLINE static Vec<T> min(Vec<T> a, Vec<T> b) { return a < b ? a : b; }
   ELMAN_INLINE static Vec<T> max(Vec<T> a, Vec<T> b) { return a > b ? a : b; }
+  ELMAN_INLINE static Vec<T> sqrt(Vec<T> a) {
+    for (int i = 0; i < kLanes<T>; ++i) a[i] = std::sqrt(a[i]);
+    return a;
+  }
 };
 template <class T>
 struct Ops : PortableOps<T> {};
 
-#define ELMAN_NATIVE_OPS(T, MIN, MAX, FMA)                                       \
+#define ELMAN_NATIVE_OPS(T, MIN, MAX, SQRT, FMA)                                 \
   template <>                                                                    \
   struct Ops<T> {                                                                \
     ELMAN_INLINE static Vec<T> fma(Vec<T> a, Vec<T> b, Vec<T> c) { return FMA; } \
     ELMAN_INLINE static Vec<T> min(Vec<T> a, Vec<T> b) { return MIN(a, b); }     \
     ELMAN_INLINE static Vec<T> max(Vec<T> a, Vec<T> b) { return MAX(a, b); }     \
+    ELMAN_INLINE static Vec<T> sqrt(Vec<T> a) { return SQRT(a); }                \
   };
 #if defined(__AVX512F__) && ELMAN_LANE_BYTES == 64
-ELMAN_NATIVE_OPS(float, _mm512_min_ps, _mm512_max_ps, _mm512_fmadd_ps(a, b, c))
-ELMAN_NATIVE_OPS(double, _mm512_min_pd, _mm512_max_pd, _mm512_fmadd_pd(a, b, c))
+ELMAN_NATIVE_OPS(float, _mm512_min_ps, _mm512_max_ps, _mm512_sqrt_ps, _mm512_fmadd_ps(a, b, c))
+ELMAN_NATIVE_OPS(double, _mm512_min_pd, _mm512_max_pd, _mm512_sqrt_pd, _mm512_fmadd_pd(a, b, c))
 #elif defined(__FMA__) && ELMAN_LANE_BYTES == 32
-ELMAN_NATIVE_OPS(float, _mm256_min_ps, _mm256_max_ps, _mm256_fmadd_ps(a, b, c))
-ELMAN_NATIVE_OPS(double, _mm256_min_pd, _mm256_max_pd, _mm256_fmadd_pd(a, b, c))
+ELMAN_NATIVE_OPS(float, _mm256_min_ps, _mm256_max_ps, _mm256_sqrt_ps, _mm256_fmadd_ps(a, b, c))
+ELMAN_NATIVE_OPS(double, _mm256_min_pd, _mm256_max_pd, _mm256_sqrt_pd, _mm256_fmadd_pd(a, b, c))
 #elif defined(__SSE2__) && ELMAN_LANE_BYTES == 16
-ELMAN_NATIVE_OPS(float, _mm_min_ps, _mm_max_ps, a* b + c)
-ELMAN_NATIVE_OPS(double, _mm_min_pd, _mm_max_pd, a* b + c)
+ELMAN_NATIVE_OPS(float, _mm_min_ps, _mm_max_ps, _mm_sqrt_ps, a* b + c)
+ELMAN_NATIVE_OPS(double, _mm_min_pd, _mm_max_pd, _mm_sqrt_pd, a* b + c)
 #elif defined(__aarch64__) && ELMAN_LANE_BYTES == 16
-ELMAN_NATIVE_OPS(float, vminq_f32, vmaxq_f32, vfmaq_f32(c, a, b))
-ELMAN_NATIVE_OPS(double, vminq_f64, vmaxq_f64, vfmaq_f64(c, a, b))
+ELMAN_NATIVE_OPS(float, vminq_f32, vmaxq_f32, vsqrtq_f32, vfmaq_f32(c, a, b))
+ELMAN_NATIVE_OPS(double, vminq_f64, vmaxq_f64, vsqrtq_f64, vfmaq_f64(c, a, b))
 #endif
 #undef ELMAN_NATIVE_OPS
 
@@ -123,9 +129,9 @@ ELMAN_INLINE Vec<T> spread_lane(Vec<T> v) {
   return detail::spread_lane<T, Lane>(v, std::make_integer_sequence<int, kLanes<T>>{});
 }
 
-// a b + c, min and max in one instruction where the target has one. The compiler may not contract or reorder
-// anything else (-ffp-contract=off), so a result depends on the instruction set and never on what a call was
-// inlined into.
+// a b + c, min, max and square root in one instruction where the target has one. The compiler may not
+// contract or reorder anything else (-ffp-contract=off), so a result depends on the instruction set and never
+// on what a call was inlined into.
 template <class T>
 ELMAN_INLINE Vec<T> fma(Vec<T> a, Vec<T> b, Vec<T> c) {
   return detail::Ops<T>::fma(a, b, c);
@@ -137,6 +143,10 @@ ELMAN_INLINE Vec<T> min(Vec<T> a, Vec<T> b) {
 template <class T>
 ELMAN_INLINE Vec<T> max(Vec<T> a, Vec<T> b) {
   return detail::Ops<T>::max(a, b);
+}
+template <class T>
+ELMAN_INLINE Vec<T> sqrt(Vec<T> a) {
+  return detail::Ops<T>::sqrt(a);
 }
 
 namespace detail {

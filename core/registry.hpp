@@ -9,6 +9,10 @@
 #include "cell/lstm.hpp"
 #include "cell/srnn.hpp"
 #include "options.hpp"
+#include "training/adam.hpp"
+#include "training/ekf.hpp"
+#include "training/rmsprop.hpp"
+#include "training/sgd.hpp"
 #include "training/wogd.hpp"
 
 namespace elman {
@@ -24,6 +28,10 @@ std::unique_ptr<Cell<T>> make_cell(const std::string& name, CellSizes sizes, con
 template <class T>
 std::unique_ptr<Training<T>> make_training(const std::string& name, const Options& options) {
   if (name == "WOGD") return std::make_unique<WOGD<T>>(options);
+  if (name == "SGD") return std::make_unique<SGD<T>>(options);
+  if (name == "RMSprop") return std::make_unique<RMSprop<T>>(options);
+  if (name == "Adam") return std::make_unique<Adam<T>>(options);
+  if (name == "EKF") return std::make_unique<EKF<T>>(options);
   throw std::invalid_argument("there is no training called '" + name + "'");
 }
 

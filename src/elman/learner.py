@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 import threading
 from dataclasses import asdict
@@ -13,6 +12,8 @@ import numpy as np
 from elman import _state
 from elman._check import instance, one_of, whole_number
 from elman._core import core
+from elman._growth import grown, is_weight
+from elman._names import configured
 from elman._rows import Columns, Float64, Outputs
 from elman.cells import SRNN, Cell
 from elman.training import WOGD, Training
@@ -39,7 +40,7 @@ class OnlineRNN:
     cell
         The recurrence, `SRNN`.
     training
-        What one update does, `WOGD`.
+        What one update does: `WOGD`, `SGD`, `RMSprop`, `Adam` or `EKF`.
     loss
         ``"squared"`` for regression, or ``"logistic"`` for targets in [0, 1]: the readout goes through a
         sigmoid, the loss is the cross-entropy and a prediction is a probability.
@@ -94,6 +95,20 @@ class OnlineRNN:
         self._plain: CoreLearner | None = None  # the learner, if rows are unnamed and targets plain numbers
         self._columns = Columns()
         self._outputs = Outputs(probability=loss == "logistic")
+
+    @classmethod
+    def named(cls, name: str, **options: Any) -> Self:
+        """Return a model by the paper's name of its cell and training, such as ``"LSTM-Adam"``, in any case.
+
+        Each option goes to the cell or the training that has it, and otherwise to `OnlineRNN`.
+
+        Examples
+        --------
+        >>> OnlineRNN.named("SRNN-Adam", n_hidden=10, rate=0.01, seed=1).training
+        Adam(rate=0.01, horizon=25, decays=(0.9, 0.999), epsilon=1e-08)
+        """
+        cell, training, others = configured(name, options, ("loss", "scale", "dtype", "seed"))
+        return cls(cell, training, **others)
 
     def __repr__(self) -> str:
         return (
@@ -224,7 +239,7 @@ class OnlineRNN:
             return {
                 name: array if name == "C" else array.T.copy()
                 for name, array in arrays.items()
-                if name[0] in "UWC"
+                if is_weight(name)
             }
 
     def _count(self, name: str) -> int:
@@ -294,7 +309,7 @@ class OnlineRNN:
         learner = self._new_learner(n_inputs, n_outputs)
         arrays = self._with_initial_weights(learner.state())
         if self._learner is not None:
-            arrays = _transplanted(self._learner.state(), arrays)
+            arrays = grown(self._learner.state(), arrays)
         learner.restore(arrays)
         return learner
 
@@ -326,36 +341,13 @@ class OnlineRNN:
         weight.
         """
         for name, array in arrays.items():
-            if name[0] in "UWC":
+            if is_weight(name):
                 for i, column in enumerate(array):
                     # The constant is the last input; its stream has the number that no feature has.
                     number = -1 if name[0] == "U" and i == len(array) - 1 else i
                     key = [self.seed, number + 1, *name.encode()]
                     column[:] = np.random.default_rng(key).normal(0, _INITIAL_DEVIATION, len(column))
         return arrays
-
-
-def _transplanted(old: dict[str, NDArray[Any]], new: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return state `old` grown to the sizes of `new`: what is added has initial weights and no past."""
-    n_old, n_new, n_outputs = len(old["input_moments"]), len(new["input_moments"]), len(old["C"])
-    window_length = len(old["window_inputs"])
-
-    def with_inputs(name: str) -> NDArray[Any]:  # the constant stays last
-        return np.concatenate([old[name][:n_old], new[name][n_old:n_new], old[name][n_old:]])
-
-    def with_outputs(name: str) -> NDArray[Any]:
-        return np.concatenate([old[name], new[name][n_outputs:]])
-
-    inputs = np.zeros((window_length, n_new + 1), old["window_inputs"].dtype)
-    inputs[:, :n_old], inputs[:, -1] = old["window_inputs"][:, :n_old], old["window_inputs"][:, -1]
-    targets = np.full((len(new["C"]), window_length), math.nan, old["window_targets"].dtype)
-    targets[:n_outputs] = old["window_targets"]
-    return (
-        old
-        | {name: with_inputs(name) for name in old if name[0] == "U" or name == "input_moments"}
-        | {name: with_outputs(name) for name in ("C", "target_moments")}
-        | {"window_inputs": inputs, "window_targets": targets}
-    )
 
 
 def _described(configuration: Any) -> dict[str, Any]:

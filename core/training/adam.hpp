@@ -1,0 +1,36 @@
+// Adam, as torch.optim.Adam: m <- decay1 m + (1 - decay1) g, v <- decay2 v + (1 - decay2) g²,
+// p <- p - rate/(1 - decay1^t) m / (sqrt(v/(1 - decay2^t)) + epsilon).
+#pragma once
+
+#include <cmath>
+
+#include "../options.hpp"
+#include "descent.hpp"
+
+namespace elman {
+
+template <class T>
+class Adam final : public Descent<T, Adam<T>, 2> {
+ public:
+  explicit Adam(const Options& options)
+      : rate_(options.number("rate")),
+        decays_{options.numbers("decays").at(0), options.numbers("decays").at(1)},
+        epsilon_(T(options.number("epsilon"))) {}
+
+  void begin(std::int64_t t) {
+    step_ = T(rate_ / (1 - std::pow(decays_[0], double(t))));
+    correction_ = T(1 / (1 - std::pow(decays_[1], double(t))));
+  }
+  Vec<T> change(Vec<T> gradient, Vec<T>* moments) const {
+    moments[0] = fma<T>(splat(T(decays_[0])), moments[0], splat(T(1 - decays_[0])) * gradient);
+    moments[1] = fma<T>(splat(T(decays_[1])), moments[1], splat(T(1 - decays_[1])) * gradient * gradient);
+    return splat(step_) * moments[0] / (sqrt<T>(splat(correction_) * moments[1]) + splat(epsilon_));
+  }
+
+ private:
+  double rate_, decays_[2];
+  T epsilon_;
+  T step_ = 0, correction_ = 0;  // rate and 1/(1 - decay2^t) of the present step
+};
+
+}  // namespace elman

@@ -1,0 +1,69 @@
+"""How a model's state grows when new features appear, or when its first target shows several outputs.
+
+The state is the dict of arrays that the core exchanges. Weight matrices come column by column and the readout
+output by output, so a row of U belongs to one input and a row of C to one output.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    State = dict[str, NDArray[Any]]
+
+
+def grown(old: State, new: State) -> State:
+    """Return the state `old` in the sizes of `new`, the state of a new model; additions are as in `new`."""
+    state = old | {name: _grown(name, old, new) for name in old}
+    if "covariance" in old:
+        state["covariance"] = _grown_covariance(old, new)
+    return state
+
+
+def is_weight(name: str) -> bool:
+    """Whether this array of a state is a weight matrix: U, W or C, or one gate's of them such as U.f."""
+    return name[0] in "UWC"
+
+
+def _grown(name: str, old: State, new: State) -> NDArray[Any]:
+    before, after = old[name], new[name]
+    n_inputs, n_inputs_after = len(old["input_moments"]), len(new["input_moments"])
+    n_outputs, n_samples = len(old["C"]), len(old["window_inputs"])
+    weight = name.split(".", 1)[1] if name.startswith("moment") else name
+    if weight[0] == "U" or name == "input_moments":  # the constant stays last
+        return np.concatenate([before[:n_inputs], after[n_inputs:n_inputs_after], before[n_inputs:]])
+    if weight == "C" or name == "target_moments":
+        return np.concatenate([before, after[n_outputs:]])
+    if name == "window_inputs":
+        zeros = np.zeros((n_samples, n_inputs_after - n_inputs), before.dtype)
+        return np.concatenate([before[:, :-1], zeros, before[:, -1:]], axis=1)
+    if name == "window_targets":
+        unknown = np.full((len(new["C"]) - n_outputs, n_samples), math.nan, before.dtype)
+        return np.concatenate([before, unknown])
+    return before
+
+
+def _grown_covariance(old: State, new: State) -> NDArray[Any]:
+    """Return the covariance with the old weights' entries where those weights are now.
+
+    It is a lower triangle, row by row, over the weights in the order of the state. Numbering the old weights
+    and letting the numbers grow as the weights do, with -1 for a new weight, tells where each was before.
+    """
+    names = [name for name in old if is_weight(name)]
+    ends = np.cumsum([old[name].size for name in names])
+    ranges = np.split(np.arange(ends[-1]), ends[:-1])
+    numbers = {name: numbers.reshape(old[name].shape) for name, numbers in zip(names, ranges, strict=True)}
+    nothing = {name: np.full(new[name].shape, -1) for name in names}
+    origin = np.concatenate([_grown(name, old | numbers, new | nothing).ravel() for name in names])
+    row, column = np.tril_indices(len(origin))
+    i, j = origin[row], origin[column]
+    kept = (i >= 0) & (j >= 0)
+    # Growth keeps the order of the old weights, so an entry of the triangle stays below the diagonal.
+    covariance = new["covariance"].copy()
+    covariance[0, kept] = old["covariance"][0, (i * (i + 1) // 2 + j)[kept]]
+    return covariance

@@ -1,0 +1,49 @@
+"""The paper's names of a cell with its training, such as SRNN-WOGD or LSTM-Adam."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from elman.cells import Cell
+from elman.training import Training
+
+T = TypeVar("T")
+
+_PAPER_NAMES = {"CWRNN": "Clockwork"}
+
+
+def configured(
+    name: str, options: dict[str, Any], others: tuple[str, ...]
+) -> tuple[Cell, Training, dict[str, Any]]:
+    """Return the cell and the training called `name`, made with their `options`, and the other options.
+
+    An option that is neither theirs nor one of `others` is a TypeError.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a str such as 'SRNN-WOGD', got {name!r} of type {type(name).__name__}")
+    cell_name, dash, training_name = name.partition("-")
+    if not dash:
+        raise ValueError(f"name must be a cell and a training, such as 'SRNN-WOGD', got {name!r}")
+    cell_type = _find("cell", cell_name, Cell.by_name, name)
+    training_type = _find("training", training_name, Training.by_name, name)
+    known = {"cell": _fields(cell_type), "training": _fields(training_type), "learner": others}
+    for option in options:
+        if not any(option in names for names in known.values()):
+            listed = "; ".join(f"the {part} takes {', '.join(names)}" for part, names in known.items())
+            raise TypeError(f"{name} has no option {option!r}: {listed}")
+    cell = cell_type(**{key: value for key, value in options.items() if key in known["cell"]})
+    training = training_type(**{key: value for key, value in options.items() if key in known["training"]})
+    return cell, training, {key: value for key, value in options.items() if key in others}
+
+
+def _find(kind: str, word: str, by_name: dict[str, type[T]], whole: str) -> type[T]:
+    aliases = {alias: by_name[name] for alias, name in _PAPER_NAMES.items() if name in by_name}
+    for name, found in (by_name | aliases).items():
+        if name.lower() == word.strip().lower():
+            return found
+    raise ValueError(f"{whole!r}: there is no {kind} called {word!r}, only {', '.join(by_name | aliases)}")
+
+
+def _fields(configuration: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(configuration))

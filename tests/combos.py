@@ -1,0 +1,132 @@
+"""Every registered cell and training in a small size, with its counterpart among the naive oracles.
+
+A cell or training that is registered later is covered by every test that is parametrised over these.
+"""
+
+import numpy as np
+import pytest
+
+import naive
+from elman import OnlineRNN
+from elman._growth import is_weight
+from elman._rows import Columns, Outputs
+from elman.cells import Cell
+from elman.training import EKF, SGD, WOGD, Adam, RMSprop, Training
+
+N_HIDDEN, N_INPUTS, N_OUTPUTS = 5, 3, 2
+TRAININGS = {
+    "WOGD": WOGD(window=7, rate=0.1),
+    "SGD": SGD(rate=0.1, horizon=5),
+    "RMSprop": RMSprop(rate=0.01, horizon=5),
+    "Adam": Adam(rate=0.02, horizon=5),
+    "EKF": EKF(horizon=5),
+}
+CELLS = {name: kind(n_hidden=N_HIDDEN) for name, kind in Cell.by_name.items()}
+GATES = {"LSTM": "ifgo", "GRU": "rzn"}
+
+every_cell = pytest.mark.parametrize("cell", CELLS.values(), ids=CELLS)
+every_training = pytest.mark.parametrize(
+    "training", [TRAININGS[name] for name in Training.by_name], ids=Training.by_name
+)
+every_loss = pytest.mark.parametrize("loss", ["squared", "logistic"])
+
+
+def new_model(cell, training, loss="squared", dtype="float64", *, n_inputs=N_INPUTS, n_outputs=N_OUTPUTS):
+    """A model that has seen nothing but knows its sizes, with weights large enough for the past to matter."""
+    model = OnlineRNN(cell, training, loss=loss, scale=False, dtype=dtype, seed=1)
+    columns, outputs = Columns(n_inputs), Outputs(n_outputs, scalar=False, probability=loss == "logistic")
+    model._learner = model._fitting(columns, outputs)
+    model._columns, model._outputs = columns, outputs
+    state = model._learner.state()
+    model._learner.restore({name: 2 * array if is_weight(name) else array for name, array in state.items()})
+    return model
+
+
+def stream(loss="squared", length=200, *, n_outputs=N_OUTPUTS, seed=0):
+    """Rows and targets that depend on the present and the last row; a few targets are unknown."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(length, N_INPUTS))
+    Y = np.tanh(X @ rng.normal(size=(N_INPUTS, n_outputs))) + 0.1 * rng.normal(size=(length, n_outputs))
+    Y[1:] += 0.5 * X[:-1, :1]
+    if loss == "logistic":
+        Y = (Y > 0).astype(float)
+    Y[3, 0] = Y[5] = Y[length // 2, -1] = np.nan
+    return X, Y
+
+
+def naive_cell(cell):
+    name = type(cell).__name__
+    if name == "Clockwork":
+        return naive.Clockwork(cell.n_hidden, list(cell.periods))
+    if name == "NARX":
+        return naive.NARX(cell.n_hidden, cell.delays)
+    return getattr(naive, name)(cell.n_hidden)
+
+
+def naive_training(training):
+    match training:
+        case WOGD():
+            return naive.WOGD(
+                training.window,
+                training.rate,
+                spectral_limit=training.spectral_limit,
+                projection_threshold=training.projection_threshold,
+                readout_rate=training.readout_rate,
+                readout_limit=training.readout_limit,
+            )
+        case SGD():
+            return naive.SGD(training.rate, training.horizon)
+        case RMSprop():
+            return naive.RMSprop(training.rate, training.horizon, training.decay, training.epsilon)
+        case Adam():
+            return naive.Adam(training.rate, training.horizon, training.decays, training.epsilon)
+        case EKF():
+            return naive.EKF(
+                training.horizon,
+                training.initial_variance,
+                training.process_noise,
+                training.measurement_noise,
+            )
+
+
+def naive_weights(cell, weights):
+    """Weights of a compiled model as the oracle stacks them: gates below each other, delays side by side."""
+    gates = GATES.get(type(cell).__name__)
+    if gates:
+        stacked = {name: np.vstack([weights[f"{name}.{gate}"] for gate in gates]) for name in "UW"}
+    else:
+        stacked = {
+            name: np.hstack([part for key, part in weights.items() if key[0] == name]) for name in "UW"
+        }
+    return stacked | {"C": weights["C"]}
+
+
+def naive_counterpart(model, n_outputs=N_OUTPUTS):
+    """An oracle that has seen nothing either, with the same weights."""
+    weights = naive_weights(model.cell, model.weights)
+    return naive.Learner(
+        naive_cell(model.cell), naive_training(model.training), weights, n_outputs, model.loss
+    )
+
+
+def n_weights(model):
+    return sum(array.size for name, array in model._learner.state().items() if is_weight(name))
+
+
+def belongs_to_input(model, i):
+    """For every weight, in the order of the state, whether it is one of input i."""
+    return np.concatenate(
+        [
+            ((np.arange(len(array)) == i) & (name[0] == "U")).repeat(array.shape[1])
+            for name, array in model._learner.state().items()
+            if is_weight(name)
+        ]
+    )
+
+
+def covariance(model):
+    """The covariance of an EKF model's weights as a full matrix, in the order of the state."""
+    n = n_weights(model)
+    matrix = np.zeros((n, n))
+    matrix[np.tril_indices(n)] = model._learner.state()["covariance"][0]
+    return matrix + np.tril(matrix, -1).T
