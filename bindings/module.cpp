@@ -152,6 +152,11 @@ class Native {
     learner_->run(X.data(), Y.data(), rows, answers.data());
   }
 
+  nb::tuple meters() const {
+    const auto meters = learner_->meters();
+    return nb::make_tuple(meters.samples, meters.steps, meters.local_regret);
+  }
+
   nb::dict gradient() {
     Save archive;
     learner_->gradient(archive);
@@ -250,6 +255,7 @@ NB_MODULE(ELMAN_MODULE, m) {
       .def("learn", &Native::learn)
       .def("learn_measured", &Native::learn_measured)
       .def("run", &Native::run)
+      .def("meters", &Native::meters)
       .def("gradient", &Native::gradient)
       .def("state", &Native::state)
       .def("restore", &Native::restore);

@@ -42,6 +42,12 @@ class Learner {
   // Learns one sample like `learn` and measures the smoothness of the error surface along the step (section
   // IV-A3).
   virtual double learn_measured(const double* x, const double* y) = 0;
+  // Samples seen, labelled samples, local regret.
+  struct Meters {
+    std::int64_t samples, steps;
+    double local_regret;
+  };
+  virtual Meters meters() const = 0;
   // The gradient of the mean loss of the window as of now, in the layout of the weights in `exchange`.
   virtual void gradient(Archive& out) = 0;
   // Walks the whole state, see Archive. `restored` must follow if anything was written.
@@ -100,6 +106,8 @@ class LearnerOf final : public Learner {
     settle(y, &smoothness);
     return smoothness;
   }
+
+  Meters meters() const override { return {samples_, steps_, training_->local_regret}; }
 
   void gradient(Archive& out) override {
     network_.differentiate_window(0);

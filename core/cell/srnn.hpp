@@ -10,7 +10,7 @@
 #include "cell.hpp"
 
 #ifndef ELMAN_UNROLLED
-#define ELMAN_UNROLLED 32
+#define ELMAN_UNROLLED 24
 #endif
 
 namespace elman {

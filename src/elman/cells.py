@@ -28,7 +28,7 @@ class SRNN(Cell):
     Parameters
     ----------
     n_hidden
-        Number of hidden units. The paper uses 10 and 15, the default is the larger: sizes up to 32 are the
+        Number of hidden units. The paper uses 10 and 15, the default is the larger: sizes up to 24 are the
         fastest per unit, and a size is worth its cost only while the error still falls.
 
     Examples

@@ -206,18 +206,21 @@ class OnlineRNN:
     @property
     def n_samples(self) -> int:
         """Samples seen, with or without a target."""
-        return self._count("samples")
+        return self._meters()[0]
 
     @property
     def steps(self) -> int:
         """Samples learned from: t in the paper."""
-        return self._count("steps")
+        return self._meters()[1]
 
     @property
     def local_regret(self) -> float:
-        """R_w(t), the sum of the squared norms of the projected gradients so far, equation (7)."""
+        """R_w(t), the sum of the squared norms of the projected gradients so far, equation (7); WOGD only."""
+        return self._meters()[2]
+
+    def _meters(self) -> tuple[int, int, float]:
         with self._lock:
-            return 0.0 if self._learner is None else float(self._learner.state()["local_regret"][0, 0])
+            return (0, 0, 0.0) if self._learner is None else self._learner.meters()
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -241,10 +244,6 @@ class OnlineRNN:
                 for name, array in arrays.items()
                 if is_weight(name)
             }
-
-    def _count(self, name: str) -> int:
-        with self._lock:
-            return 0 if self._learner is None else int(self._learner.state()[name][0, 0])
 
     # Saving and loading
 
