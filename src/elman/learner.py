@@ -70,7 +70,7 @@ class OnlineRNN:
     >>> predictions = model.run(x[:-1, None], x[1:])
     >>> bool(np.mean((predictions - x[1:])[1000:] ** 2) < 0.01)
     True
-    >>> abs(model.predict_one(x[-1:]) - np.sin(2000 / 5)) < 0.2
+    >>> bool(abs(model.predict_one(x[-1:]) - np.sin(2000 / 5)) < 0.2)
     True
     """
 

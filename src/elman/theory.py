@@ -38,8 +38,8 @@ class Smoothness:
 def smoothness_bounds(n_hidden: int, n_inputs: int, spectral_limit: float = 0.95) -> Smoothness:
     """Return the three constants of Theorem 1.
 
-    >>> smoothness_bounds(n_hidden=10, n_inputs=8, spectral_limit=0.5)
-    Smoothness(recurrent=1011.9288512538813, inputs=910.7359661284932, mixed=960.0)
+    >>> smoothness_bounds(n_hidden=16, n_inputs=8, spectral_limit=0.5)
+    Smoothness(recurrent=2048.0, inputs=1152.0, mixed=1536.0)
     """
     n_x = n_inputs + 1
     contraction = (1 - spectral_limit) ** 3

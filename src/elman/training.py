@@ -54,9 +54,11 @@ class WOGD(Training):
 
     Examples
     --------
-    >>> WOGD(window=100, rate=0.05)
-    WOGD(window=100, rate=0.05, spectral_limit=0.95, projection_threshold=7.5, readout_rate=8.0,
-    readout_limit=2.5)
+    >>> WOGD(window=100, rate=0.05).projection_threshold
+    7.5
+    >>> WOGD(window=0)
+    Traceback (most recent call last):
+    ValueError: window must be a whole number of at least 1, got 0
     """
 
     window: int = 200
