@@ -29,6 +29,7 @@ from rich.table import Table
 import elman
 import wogd
 from elman._core import SIMD, core
+from elman.cells import NARX, Cell, Clockwork
 
 SIZES = [(9, 10, 200), (33, 10, 200), (9, 15, 200), (19, 15, 200), (33, 64, 200), (9, 128, 200)]
 Row = dict[str, Any]
@@ -61,6 +62,63 @@ def kernel(n_x: int, n_hidden: int, window: int, dtype: str, rounds: int) -> Row
         "peak_gflops": max(peak),
         "share_of_peak": gflops / max(peak),
     }
+
+
+def step_operations(cell: Cell, n_x: int) -> float:
+    """Useful operations of one sample in forward pass, backward pass and gradient; activations do not count."""
+    n, gates = cell.n_hidden, {"LSTM": 4, "GRU": 3}.get(type(cell).__name__, 1)
+    if isinstance(cell, Clockwork):
+        inputs = cell.multiply_adds(n_x - 1)
+        recurrent = cell.multiply_adds(-1)
+        return 2 * (2 * inputs + recurrent)
+    read = n * (cell.delays if isinstance(cell, NARX) else 1)
+    return 2 * gates * n * (2 * (read + n_x) + read)
+
+
+def cells(n_x: int, n_hidden: int, horizon: int, dtype: str, rounds: int) -> list[Row]:
+    """Every cell trained by Adam: truncated back-propagation through the last `horizon` samples."""
+    table = []
+    for kind in Cell.by_name.values():
+        cell = kind(n_hidden)
+        operations = horizon * step_operations(cell, n_x)
+        X, y = wogd.rows(max(50, int(1e9 / operations)), n_x - 1)
+        seconds, peak = [], []
+        for _ in range(rounds):
+            model = elman.OnlineRNN(cell, elman.Adam(horizon=horizon), dtype=dtype, seed=1)
+            model.run(X[: horizon + 1], y[: horizon + 1])
+            seconds.append(wogd.best_seconds(lambda model=model: model.run(X, y), 1))
+            peak.append(core.peak_gflops(dtype == "float64"))
+        rate = len(y) / min(seconds)
+        row = {
+            "cell": kind.__name__,
+            "n_hidden": n_hidden,
+            "horizon": horizon,
+            "dtype": dtype,
+            "rows_per_second": rate,
+        }
+        table.append(row | {"share_of_peak": rate * operations / 1e9 / max(peak)})
+    return table
+
+
+def clockwork_cost(n_x: int) -> list[Row]:
+    """Counted multiply-adds of a step, and the measured time, against those of an SRNN of the same size."""
+    table = []
+    for n_hidden in (10, 64):
+        for periods in ((1,), (1, 2), (1, 2, 4, 8), (1, 2, 4, 8, 16)):
+            cell = Clockwork(n_hidden, periods)
+            counted = cell.multiply_adds(n_x - 1) / (n_hidden * (n_hidden + n_x))
+            X, y = wogd.rows(2000 if n_hidden < 64 else 200, n_x - 1)
+            times = {}
+            for which in (elman.SRNN(n_hidden), cell):
+                runs = [elman.OnlineRNN(which, elman.SGD(horizon=200), seed=1) for _ in range(8)]
+                times[which] = min(
+                    wogd.best_seconds(lambda model=model: model.run(X, y), 1) for model in runs
+                )
+            ratio = times[cell] / times[elman.SRNN(n_hidden)]
+            table.append(
+                {"n_hidden": n_hidden, "periods": str(periods), "counted": counted, "measured": ratio}
+            )
+    return table
 
 
 def peers(n_x: int, n_hidden: int, window: int) -> Row:
@@ -169,6 +227,20 @@ def main() -> None:
         kernel(*size, dtype, options.rounds) for dtype in ("float32", "float64") for size in SIZES
     ]
     show(console, "One exact stream: SRNN-WOGD", results["kernel"])
+    results["cells"] = [
+        row
+        for dtype in ("float32", "float64")
+        for n_hidden in (10, 64)
+        for horizon in (25, 200)
+        for row in cells(9, n_hidden, horizon, dtype, options.rounds // 2)
+    ]
+    show(console, "Every cell with Adam, 9 inputs", results["cells"])
+    results["clockwork"] = clockwork_cost(9)
+    show(
+        console,
+        "Clockwork against an SRNN of the same size: operations counted, time measured",
+        results["clockwork"],
+    )
     results["loop"] = loop_ratio(options.rounds)
     show(
         console,
