@@ -2,8 +2,9 @@
 
     ELMAN_DATA=... python benchmarks/errors.py [--seeds 8] [--json benchmarks/results/errors.json]
 
-Setting of section IV: the first rows of each set, standardised over those rows, `scale=False`, the paper's sizes and rates,
-trainings other than WOGD through the last 25 samples. The Kalman filter is not in the paper; it has its defaults.
+Setting of section IV: the first rows of each set, standardised over those rows, `scale=False`, the paper's
+sizes and rates, trainings other than WOGD through the last 25 samples. The Kalman filter is not in the paper;
+it has its defaults.
 """
 
 from __future__ import annotations

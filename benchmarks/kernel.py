@@ -16,6 +16,7 @@ import os
 import platform
 import resource
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +44,12 @@ def kernel(n_x: int, n_hidden: int, window: int, dtype: str, rounds: int) -> Row
     """Speed of `run` once the window is full."""
     operations = useful_operations(n_x, n_hidden, window)
     n = max(50, int(2e9 / operations))
-    X, y = wogd.rows(n, n_x - 1)
+    data = wogd.rows(n, n_x - 1)
     seconds, peak = [], []
     for _ in range(rounds):
-        model = wogd.model(n_hidden, window, dtype)
-        model.run(X[: window + 1], y[: window + 1])
-        seconds.append(wogd.best_seconds(lambda model=model: model.run(X, y), 1))
+        seconds.append(
+            wogd.best_run(lambda: wogd.model(n_hidden, window, dtype), data, warm=window + 1, repeats=1)
+        )
         peak.append(core.peak_gflops(dtype == "float64"))
     rate = n / min(seconds)
     gflops = rate * operations / 1e9
@@ -65,7 +66,7 @@ def kernel(n_x: int, n_hidden: int, window: int, dtype: str, rounds: int) -> Row
 
 
 def step_operations(cell: Cell, n_x: int) -> float:
-    """Useful operations of one sample in forward pass, backward pass and gradient; activations do not count."""
+    """Useful operations of one sample: forward, backward and gradient; activations do not count."""
     n, gates = cell.n_hidden, {"LSTM": 4, "GRU": 3}.get(type(cell).__name__, 1)
     if isinstance(cell, Clockwork):
         inputs = cell.multiply_adds(n_x - 1)
@@ -81,14 +82,10 @@ def cells(n_x: int, n_hidden: int, horizon: int, dtype: str, rounds: int) -> lis
     for kind in Cell.by_name.values():
         cell = kind(n_hidden)
         operations = horizon * step_operations(cell, n_x)
-        X, y = wogd.rows(max(50, int(1e9 / operations)), n_x - 1)
-        seconds, peak = [], []
-        for _ in range(rounds):
-            model = elman.OnlineRNN(cell, elman.Adam(horizon=horizon), dtype=dtype, seed=1)
-            model.run(X[: horizon + 1], y[: horizon + 1])
-            seconds.append(wogd.best_seconds(lambda model=model: model.run(X, y), 1))
-            peak.append(core.peak_gflops(dtype == "float64"))
-        rate = len(y) / min(seconds)
+        n = max(50, int(1e9 / operations))
+        make = partial(elman.OnlineRNN, cell, elman.Adam(horizon=horizon), dtype=dtype, seed=1)
+        rate = n / wogd.best_run(make, wogd.rows(n, n_x - 1), warm=horizon + 1, repeats=rounds)
+        peak = max(core.peak_gflops(dtype == "float64") for _ in range(3))
         row = {
             "cell": kind.__name__,
             "n_hidden": n_hidden,
@@ -96,7 +93,7 @@ def cells(n_x: int, n_hidden: int, horizon: int, dtype: str, rounds: int) -> lis
             "dtype": dtype,
             "rows_per_second": rate,
         }
-        table.append(row | {"share_of_peak": rate * operations / 1e9 / max(peak)})
+        table.append(row | {"share_of_peak": rate * operations / 1e9 / peak})
     return table
 
 
@@ -107,13 +104,11 @@ def clockwork_cost(n_x: int) -> list[Row]:
         for periods in ((1,), (1, 2), (1, 2, 4, 8), (1, 2, 4, 8, 16)):
             cell = Clockwork(n_hidden, periods)
             counted = cell.multiply_adds(n_x - 1) / (n_hidden * (n_hidden + n_x))
-            X, y = wogd.rows(2000 if n_hidden < 64 else 200, n_x - 1)
+            data = wogd.rows(2000 if n_hidden < 64 else 200, n_x - 1)
             times = {}
             for which in (elman.SRNN(n_hidden), cell):
-                runs = [elman.OnlineRNN(which, elman.SGD(horizon=200), seed=1) for _ in range(8)]
-                times[which] = min(
-                    wogd.best_seconds(lambda model=model: model.run(X, y), 1) for model in runs
-                )
+                make = partial(elman.OnlineRNN, which, elman.SGD(horizon=200), seed=1)
+                times[which] = wogd.best_run(make, data, warm=201, repeats=8)
             ratio = times[cell] / times[elman.SRNN(n_hidden)]
             table.append(
                 {"n_hidden": n_hidden, "periods": str(periods), "counted": counted, "measured": ratio}
