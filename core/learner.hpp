@@ -139,6 +139,7 @@ class LearnerOf final : public Learner {
   void restored() override {
     network_.window.recount();
     network_.clock = samples_ - network_.window.size();
+    network_.cell->refresh(network_.weights.data());
     if (samples_ == 0) training_->prepare(network_);
     network_.cell->refresh(network_.weights.data());
     network_.forward(0);

@@ -37,7 +37,7 @@ class SmallProduct {
   ELMAN_INLINE static void add_quarter(const T* M, Vec<T> q, Vec<T> (&acc)[kChains][Rows],
                                        std::integer_sequence<int, Lane...>) {
     (
-        [&] {
+        [&]() __attribute__((always_inline)) {
           constexpr int column = Quarter * kQuad + Lane;
           if constexpr (column < Columns) add_column<column>(M, spread_lane<T, Lane>(q), acc);
         }(),
@@ -87,13 +87,25 @@ inline void multiply_add(const T* M, int stride, int columns, const T* s, T* out
     with_constant<kPanel>(end - begin, [&](auto rows) {
       const T* m = M + begin * kLanes<T>;
       T* o = out + begin * kLanes<T>;
-      Vec<T> acc[rows];
-      for (int v = 0; v < rows; ++v) acc[v] = load<T>(o + v * kLanes<T>);
-      for (int j = 0; j < columns; ++j, m += stride) {
+      constexpr int chains = rows <= 2 ? 4 : rows <= 4 ? 2 : 1;
+      Vec<T> acc[chains][rows] = {};
+      for (int v = 0; v < rows; ++v) acc[0][v] = load<T>(o + v * kLanes<T>);
+      const auto add_column = [&](int j, int chain) __attribute__((always_inline)) {
         const Vec<T> element = splat(s[j]);
-        for (int v = 0; v < rows; ++v) acc[v] = fma<T>(load<T>(m + v * kLanes<T>), element, acc[v]);
+        for (int v = 0; v < rows; ++v)
+          acc[chain][v] = fma<T>(load<T>(m + v * kLanes<T>), element, acc[chain][v]);
+        m += stride;
+      };
+      int j = 0;
+      for (; j + chains <= columns; j += chains)
+#pragma GCC unroll 4
+        for (int c = 0; c < chains; ++c) add_column(j + c, c);
+      for (; j < columns; ++j) add_column(j, 0);
+      for (int v = 0; v < rows; ++v) {
+#pragma GCC unroll 4
+        for (int c = 1; c < chains; ++c) acc[0][v] += acc[c][v];
+        store<T>(o + v * kLanes<T>, acc[0][v]);
       }
-      for (int v = 0; v < rows; ++v) store<T>(o + v * kLanes<T>, acc[v]);
     });
   }
 }

@@ -5,8 +5,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "cell/clockwork.hpp"
 #include "cell/gru.hpp"
 #include "cell/lstm.hpp"
+#include "cell/narx.hpp"
 #include "cell/srnn.hpp"
 #include "options.hpp"
 #include "training/adam.hpp"
@@ -18,10 +20,12 @@
 namespace elman {
 
 template <class T>
-std::unique_ptr<Cell<T>> make_cell(const std::string& name, CellSizes sizes, const Options&) {
+std::unique_ptr<Cell<T>> make_cell(const std::string& name, CellSizes sizes, const Options& options) {
   if (name == "SRNN") return std::make_unique<SRNN<T>>(sizes);
   if (name == "LSTM") return std::make_unique<LSTM<T>>(sizes);
   if (name == "GRU") return std::make_unique<GRU<T>>(sizes);
+  if (name == "Clockwork") return std::make_unique<Clockwork<T>>(sizes, options);
+  if (name == "NARX") return std::make_unique<NARX<T>>(sizes, options);
   throw std::invalid_argument("there is no cell called '" + name + "'");
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "../options.hpp"
 #include "../projection.hpp"
@@ -31,7 +32,6 @@ class WOGD final : public Training<T> {
     const int samples = network.window.labelled(first);
     if (smoothness != nullptr) previous_gradient_ = network.gradient;
     if (!step(network, samples)) return;
-    network.cell->refresh(network.weights.data());
     if (smoothness != nullptr) *smoothness = measure_smoothness(network, first, samples);
     step_readout(network, samples, t);
   }
@@ -50,8 +50,14 @@ class WOGD final : public Training<T> {
       store<T>(&next_[i], moved);
     }
     if (sum<T>(check) != 0) return false;
-    for (const Block& block : network.cell->blocks()) {
-      if (project(next_.data(), block))
+    const std::vector<Block>& blocks = network.cell->blocks();
+    projected_.assign(blocks.size(), false);
+    for (std::size_t i = 0; i < blocks.size(); ++i) projected_[i] = project(next_.data(), blocks[i]);
+    // A projection fills entries that the cell does not have; they are no part of the step.
+    network.cell->refresh(next_.data());
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const Block& block = blocks[i];
+      if (projected_[i])
         this->local_regret += squared_distance(block, next_, network.weights) / (rate_ * rate_);
       else
         this->local_regret += squared_norm(block, gradient.data()) / (double(samples) * samples);
@@ -129,6 +135,7 @@ class WOGD final : public Training<T> {
   double readout_rate_;       // the readout's step at time t is this over sqrt(t)
   double readout_limit_;      // largest norm of a row of the readout
   Buffer<T> next_, previous_gradient_;
+  std::vector<bool> projected_;  // by block
 };
 
 }  // namespace elman

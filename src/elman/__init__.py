@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from elman import theory
-from elman.cells import GRU, LSTM, SRNN
+from elman.cells import GRU, LSTM, NARX, SRNN, Clockwork
 from elman.learner import OnlineRNN
 from elman.training import EKF, SGD, WOGD, Adam, RMSprop
 
@@ -12,10 +12,12 @@ __all__ = [
     "EKF",
     "GRU",
     "LSTM",
+    "NARX",
     "SGD",
     "SRNN",
     "WOGD",
     "Adam",
+    "Clockwork",
     "OnlineRNN",
     "RMSprop",
     "streams",

@@ -1,6 +1,7 @@
 """Cells: the recurrence of a network. A cell is a description; it holds no weights and no state."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 from elman._check import whole_number
@@ -79,3 +80,108 @@ class GRU(Cell):
     >>> GRU(10)
     GRU(n_hidden=10)
     """
+
+
+@dataclass(frozen=True)
+class Clockwork(Cell):
+    """Clockwork network of Koutnik, Greff, Gomez and Schmidhuber (2014), the paper's CWRNN.
+
+    The hidden units are split into modules, one for each period. At sample number ``s``, counted from 0, a
+    module ``g`` whose period divides ``s`` takes the step ``h_g = tanh(sum_j W_gj h_j + U_g x)``, where ``j``
+    runs over the modules of the same or a longer period; the other modules keep their value.
+
+    Parameters
+    ----------
+    n_hidden
+        Number of hidden units. They are shared out equally; faster modules get those that are left over.
+    periods
+        Period of each module, ascending. The default is the paper's choice for its data sets.
+
+    Examples
+    --------
+    >>> Clockwork(10, periods=(1, 2, 4))
+    Clockwork(n_hidden=10, periods=(1, 2, 4))
+    >>> Clockwork(10, periods=(1, 1))
+    Traceback (most recent call last):
+    ValueError: periods must ascend, got 1 before 1
+    """
+
+    periods: tuple[int, ...] = (1, 2, 4, 8, 16)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.periods, tuple | list):
+            raise TypeError(
+                f"periods must be a tuple, got {self.periods!r} of type {type(self.periods).__name__}"
+            )
+        if not self.periods:
+            raise ValueError("periods must not be empty")
+        for i, period in enumerate(self.periods):
+            whole_number(f"periods[{i}]", period, at_least=1)
+        object.__setattr__(self, "periods", tuple(int(period) for period in self.periods))
+        for earlier, later in pairwise(self.periods):
+            if later <= earlier:
+                raise ValueError(f"periods must ascend, got {earlier} before {later}")
+        if len(self.periods) > self.n_hidden:
+            raise ValueError(
+                f"{len(self.periods)} periods need as many hidden units, got n_hidden={self.n_hidden}"
+            )
+
+    @property
+    def module_sizes(self) -> tuple[int, ...]:
+        """Hidden units of each module.
+
+        >>> Clockwork(13).module_sizes
+        (3, 3, 3, 2, 2)
+        """
+        size, extra = divmod(self.n_hidden, len(self.periods))
+        return tuple(size + (i < extra) for i in range(len(self.periods)))
+
+    def multiply_adds(self, n_inputs: int) -> float:
+        """Return the multiply-adds of one step for rows of `n_inputs` features, averaged over time.
+
+        Counted as in the publication: a module that is due multiplies its rows of ``W`` and ``U``. An `SRNN`
+        of the same size needs ``n_hidden * (n_hidden + n_inputs + 1)``; the 1 is the constant.
+
+        >>> Clockwork(10).multiply_adds(8) / (10 * (10 + 9))
+        0.31578947368421054
+        """
+        total, reads = 0.0, self.n_hidden + n_inputs + 1
+        for size, period in zip(self.module_sizes, self.periods, strict=True):
+            total += size * reads / period
+            reads -= size
+        return total
+
+
+@dataclass(frozen=True)
+class NARX(Cell):
+    """NARX recurrent network: ``h_t = tanh(W_1 h_{t-1} + ... + W_k h_{t-k} + U x_t)``, with ``k = delays``.
+
+    An Elman network with connections from further back, so that errors flow past several steps at once.
+    Weights and time per row grow with `delays`. ``W`` is the one matrix ``[W_1 ... W_k]`` of shape (n_hidden,
+    delays * n_hidden).
+
+    Parameters
+    ----------
+    n_hidden
+        Number of hidden units.
+    delays
+        How many past hidden vectors the network sees; 1 is an `SRNN`. Lin, Horne, Tino and Giles ("Learning
+        long-term dependencies in NARX recurrent neural networks", 1996) report that such networks often
+        retain information two to three times as long as those with one delay; the default is 3 because the
+        cost grows with it.
+
+    Examples
+    --------
+    >>> NARX(10, delays=2)
+    NARX(n_hidden=10, delays=2)
+    >>> NARX(10, delays=0)
+    Traceback (most recent call last):
+    ValueError: delays must be a whole number of at least 1, got 0
+    """
+
+    delays: int = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole_number("delays", self.delays, at_least=1)
