@@ -2,7 +2,7 @@
 //
 // A matrix is stored column by column, each column padded to `stride` elements (a multiple of the vector
 // width), so that its rows are lanes. `multiply_add` is the product with one vector inside the recursion,
-// where latency decides; `accumulate_columns` is the product with many vectors before and after the
+// where latency decides; `product` is the product with many vectors before and after the
 // recursion, where throughput decides.
 #pragma once
 

@@ -7,6 +7,7 @@
 
 #include "../buffer.hpp"
 #include "../product.hpp"
+#include "../transpose.hpp"
 #include "cell.hpp"
 
 #ifndef ELMAN_UNROLLED
@@ -35,9 +36,7 @@ class SRNN final : public Cell<T> {
 
   // The backward pass reads W by rows.
   void refresh(T* weights) override {
-    const T* W = recurrent(weights);
-    for (int j = 0; j < n_hidden_; ++j)
-      for (int i = 0; i < n_hidden_; ++i) transposed_[i * stride_ + j] = W[j * stride_ + i];
+    transpose<T>(recurrent(weights), stride_, n_hidden_, n_hidden_, transposed_.data(), stride_);
   }
 
   void forward(const T* weights, const T* X, int first, int last, std::int64_t) override {

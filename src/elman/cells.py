@@ -144,7 +144,7 @@ class Clockwork(Cell):
         of the same size needs ``n_hidden * (n_hidden + n_inputs + 1)``; the 1 is the constant.
 
         >>> Clockwork(10).multiply_adds(8) / (10 * (10 + 9))
-        0.31578947368421054
+        0.35328947368421054
         """
         total, reads = 0.0, self.n_hidden + n_inputs + 1
         for size, period in zip(self.module_sizes, self.periods, strict=True):
