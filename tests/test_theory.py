@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from elman import SRNN, WOGD, OnlineRNN, streams, theory
+from elman import SRNN, WOGD, Adam, OnlineRNN, streams, theory
 
 
 def bounded_stream(n, seed=0):
@@ -97,3 +97,12 @@ def test_rows_without_a_target_have_no_smoothness():
     smoothness = theory.empirical_smoothness(OnlineRNN(SRNN(4), WOGD(window=5), seed=0), X, y)
 
     assert np.array_equal(np.isnan(smoothness), np.isnan(y))
+
+
+def test_the_smoothness_of_another_training_is_refused():
+    X, y = bounded_stream(3)
+
+    with pytest.raises(
+        ValueError, match=r"the smoothness is that of WOGD's windowed loss, this model has Adam"
+    ):
+        theory.empirical_smoothness(OnlineRNN(SRNN(4), Adam()), X, y)

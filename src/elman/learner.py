@@ -38,9 +38,9 @@ class OnlineRNN:
     Parameters
     ----------
     cell
-        The recurrence, `SRNN`.
+        The recurrence: `SRNN` (the default), `LSTM`, `GRU`, `Clockwork` or `NARX`.
     training
-        What one update does: `WOGD`, `SGD`, `RMSprop`, `Adam` or `EKF`.
+        What one update does: `WOGD` (the default), `SGD`, `RMSprop`, `Adam` or `EKF`.
     loss
         ``"squared"`` for regression, or ``"logistic"`` for targets in [0, 1]: the readout goes through a
         sigmoid, the loss is the cross-entropy and a prediction is a probability.
@@ -175,6 +175,10 @@ class OnlineRNN:
 
     def run_measured(self, X: Any, y: Any) -> Float64:
         """Learn the rows and return the smoothness of each step, see `elman.theory.empirical_smoothness`."""
+        if not isinstance(self.training, WOGD):
+            raise ValueError(  # noqa: TRY004 - the type of the argument is right
+                f"the smoothness is that of WOGD's windowed loss, this model has {self.training!r}"
+            )
         with self._lock:
             groups, targets = self._checked(X, y)
             smoothness = np.empty(len(targets))
@@ -232,8 +236,9 @@ class OnlineRNN:
     def weights(self) -> dict[str, Float64]:
         """Copies of the weights, empty before the first row.
 
-        U has shape (n_hidden, n_inputs + 1), its last column for the constant; W (n_hidden, n_hidden);
-        C (n_outputs, n_hidden).
+        U has shape (n_hidden, n_inputs + 1), its last column for the constant; W (n_hidden, n_hidden), or
+        (n_hidden, delays * n_hidden) for `NARX`; C (n_outputs, n_hidden). Cells with gates have a U and a W
+        for each gate, such as U.f.
         """
         with self._lock:
             if self._learner is None:
