@@ -2,6 +2,7 @@
 
 import json
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -134,3 +135,16 @@ def test_configuration_survives():
     blob = saved(dtype="float64", scale=False)
 
     assert repr(OnlineRNN.from_bytes(blob)).endswith("loss='squared', scale=False, dtype='float64', seed=1)")
+
+
+STATES = Path(__file__).parent / "states"
+RELEASED = json.loads((STATES / "v1.json").read_text())
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_states_of_released_formats_stay_readable(name):
+    model = OnlineRNN.from_bytes((STATES / f"v1-{name}.elman").read_bytes())
+
+    row = [1.0, 2.0, 3.0] if model.feature_names is None else {"a": 1.0, "b": 2.0, "c": 3.0}
+
+    assert np.allclose(np.ravel(model.predict_one(row)), RELEASED[name], rtol=1e-4)
