@@ -28,7 +28,7 @@ class Problem:
     W: NDArray[np.float32]
     c: NDArray[np.float32]
     window: int
-    rate: float = 0.03
+    rate: float
     readout_rate: float = 8.0
     readout_limit: float = 2.5
 
@@ -40,18 +40,32 @@ def rows(n: int, n_inputs: int, seed: int = 0) -> tuple[NDArray[np.float64], NDA
     return X, np.tanh(X[:, 0] * X[:, 1]) + 0.3 * np.roll(X[:, 2], 1)
 
 
-def model(n_hidden: int, window: int, dtype: str = "float32", **options: Any) -> OnlineRNN:
-    return OnlineRNN(SRNN(n_hidden), WOGD(window), dtype=dtype, seed=1, **options)
+def model(
+    n_hidden: int, window: int, dtype: str = "float32", *, rate: float = 0.03, scale: bool = True
+) -> OnlineRNN:
+    return OnlineRNN(SRNN(n_hidden), WOGD(window, rate), dtype=dtype, scale=scale, seed=1)
 
 
 def problem(n: int, n_inputs: int, n_hidden: int, window: int) -> Problem:
-    """The same as elman would learn with ``scale=False``."""
+    """The same as elman would learn with ``scale=False``.
+
+    The rate falls with the size of the network, as its largest stable one does: beyond that the dynamics are
+    chaotic and predictions could not be compared.
+    """
     X, y = rows(n, n_inputs)
     fresh = model(n_hidden, window, scale=False)
     fresh.run(X[:0], y[:0])
     weights = fresh.weights
     with_constant = np.column_stack([X, np.ones(n)]).astype(np.float32)
-    return Problem(with_constant, y.astype(np.float32), weights["U"], weights["W"], weights["C"][0], window)
+    return Problem(
+        with_constant,
+        y.astype(np.float32),
+        weights["U"],
+        weights["W"],
+        weights["C"][0],
+        window,
+        0.3 / (n_inputs + n_hidden),
+    )
 
 
 def by_numpy(p: Problem) -> NDArray[np.float64]:
@@ -69,7 +83,7 @@ def by_numpy(p: Problem) -> NDArray[np.float64]:
 
 
 def by_elman(p: Problem) -> NDArray[np.float64]:
-    return model(len(p.c), p.window, scale=False).run(p.X[:, :-1], p.y)
+    return model(len(p.c), p.window, rate=p.rate, scale=False).run(p.X[:, :-1], p.y)
 
 
 def best_seconds(work: Callable[[], Any], repeats: int) -> float:
