@@ -111,7 +111,7 @@ run): compare them as ratios.
 `python benchmarks/kernel.py --peers --json benchmarks/results/kernel.json`
 
 `OnlineRNN(SRNN(n_h), WOGD(w)).run`, running standardisation included. Useful arithmetic is counted as 6 w n_h (n_h + n_x) operations a
-row; the backward pass needs no gradient of the inputs, so a little over 100 % is possible for many inputs.
+row; that is slightly more than is computed, as the backward pass needs no gradient of the inputs.
 
 {kernel(speed)}
 A Python loop of `predict_one` and `learn_one` over NumPy rows at (9, 10, 200) reaches {loop["loop"]:,.0f} rows/s, {loop["ratio"]:.0%} of `run`.
