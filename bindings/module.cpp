@@ -240,15 +240,17 @@ NB_MODULE(ELMAN_MODULE, m) {
           "__init__",
           [](Native* self, int n_inputs, int n_outputs, int window, bool logistic, bool scale,
              bool double_precision, std::string cell, NamedNumbers cell_options, std::string training,
-             NamedNumbers training_options) {
+             NamedNumbers training_options, std::string readout, NamedNumbers readout_options) {
             require(n_inputs >= 0 && n_outputs > 0 && window > 0, "a size is out of range");
             const auto loss = logistic ? elman::Loss::logistic : elman::Loss::squared;
-            new (self) Native({n_inputs, n_outputs, window, loss, scale, cell, training,
-                               elman::Options(cell_options), elman::Options(training_options)},
+            new (self) Native({n_inputs, n_outputs, window, loss, scale, cell, training, readout,
+                               elman::Options(cell_options), elman::Options(training_options),
+                               elman::Options(readout_options)},
                               double_precision);
           },
           nb::kw_only(), "n_inputs"_a, "n_outputs"_a, "window"_a, "logistic"_a, "scale"_a,
-          "double_precision"_a, "cell"_a, "cell_options"_a, "training"_a, "training_options"_a)
+          "double_precision"_a, "cell"_a, "cell_options"_a, "training"_a, "training_options"_a, "readout"_a,
+          "readout_options"_a)
       .def("try_predict", &Native::try_predict)
       .def("predict", &Native::predict)
       .def("try_learn", &Native::try_learn)

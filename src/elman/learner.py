@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -15,7 +15,8 @@ from elman._core import core
 from elman._growth import grown, is_weight
 from elman._names import configured
 from elman._rows import Columns, Float64, Outputs
-from elman.cells import SRNN, Cell
+from elman.cells import SRNN, Cell, Linear
+from elman.readouts import RLS, Gradient, Readout
 from elman.training import WOGD, Training
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ class OnlineRNN:
         The recurrence: `SRNN` (the default), `LSTM`, `GRU`, `Clockwork` or `NARX`.
     training
         What one update does: `WOGD` (the default), `SGD`, `RMSprop`, `Adam` or `EKF`.
+    readout
+        The output layer: `Gradient` (the default), the paper's, learned by the training; or `RLS`, recursive
+        least squares. Either may see the inputs besides the hidden state (``skip=True``).
     loss
         ``"squared"`` for regression, or ``"logistic"`` for targets in [0, 1]: the readout goes through a
         sigmoid, the loss is the cross-entropy and a prediction is a probability.
@@ -78,6 +82,7 @@ class OnlineRNN:
         self,
         cell: Cell | None = None,
         training: Training | None = None,
+        readout: Readout | None = None,
         *,
         loss: str = "squared",
         scale: bool = True,
@@ -85,16 +90,28 @@ class OnlineRNN:
         seed: int | None = None,
     ) -> None:
         self.cell = instance("cell", SRNN() if cell is None else cell, Cell)
-        self.training = instance("training", WOGD() if training is None else training, Training)
+        default = WOGD(window=1) if isinstance(self.cell, Linear) else WOGD()
+        self.training = instance("training", default if training is None else training, Training)
+        self.readout = instance("readout", Gradient() if readout is None else readout, Readout)
         self.loss = one_of("loss", loss, ("squared", "logistic"))
         self.scale = instance("scale", scale, bool)
         self.dtype = one_of("dtype", dtype, ("float32", "float64"))
         self.seed = _seed(seed)
+        self._check_parts()
         self._lock = threading.Lock()
         self._learner: CoreLearner | None = None
         self._plain: CoreLearner | None = None  # the learner, if rows are unnamed and targets plain numbers
         self._columns = Columns()
         self._outputs = Outputs(probability=loss == "logistic")
+
+    def _check_parts(self) -> None:
+        """Raise ValueError if the parts do not go together."""
+        if self.loss == "logistic" and isinstance(self.readout, RLS):
+            raise ValueError(
+                f"{self.readout!r} fits squared errors; the logistic loss needs readout=Gradient()"
+            )
+        if isinstance(self.cell, Linear) and not self.readout.skip:
+            raise ValueError(f"a Linear() cell needs a readout with skip=True, got {self.readout!r}")
 
     @classmethod
     def named(cls, name: str, **options: Any) -> Self:
@@ -107,13 +124,13 @@ class OnlineRNN:
         >>> OnlineRNN.named("SRNN-Adam", n_hidden=10, rate=0.01, seed=1).training
         Adam(rate=0.01, horizon=25, decays=(0.9, 0.999), epsilon=1e-08)
         """
-        cell, training, others = configured(name, options, ("loss", "scale", "dtype", "seed"))
+        cell, training, others = configured(name, options, ("readout", "loss", "scale", "dtype", "seed"))
         return cls(cell, training, **others)
 
     def __repr__(self) -> str:
         return (
-            f"OnlineRNN({self.cell!r}, {self.training!r}, loss={self.loss!r}, scale={self.scale!r}, "
-            f"dtype={self.dtype!r}, seed={self.seed!r})"
+            f"OnlineRNN({self.cell!r}, {self.training!r}, {self.readout!r}, loss={self.loss!r}, "
+            f"scale={self.scale!r}, dtype={self.dtype!r}, seed={self.seed!r})"
         )
 
     # Predicting and learning
@@ -237,7 +254,8 @@ class OnlineRNN:
         """Copies of the weights, empty before the first row.
 
         U has shape (n_hidden, n_inputs + 1), its last column for the constant; W (n_hidden, n_hidden), or
-        (n_hidden, delays * n_hidden) for `NARX`; C (n_outputs, n_hidden). Cells with gates have a U and a W
+        (n_hidden, delays * n_hidden) for `NARX`; C (n_outputs, n_hidden), and with a skip D (n_outputs,
+        n_inputs + 1). Cells with gates have a U and a W
         for each gate, such as U.f.
         """
         with self._lock:
@@ -245,7 +263,7 @@ class OnlineRNN:
                 return {}
             arrays = self._learner.state()
             return {
-                name: array if name == "C" else array.T.copy()
+                name: array if name in {"C", "D"} else array.T.copy()
                 for name, array in arrays.items()
                 if is_weight(name)
             }
@@ -268,6 +286,7 @@ class OnlineRNN:
             model = cls(
                 _configured(Cell.by_name, header["cell"]),
                 _configured(Training.by_name, header["training"]),
+                _configured(Readout.by_name, header.get("readout", {"type": "Gradient"})),
                 **{name: header[name] for name in ("loss", "scale", "dtype", "seed")},
             )
             names = header["names"]
@@ -287,6 +306,7 @@ class OnlineRNN:
             "kind": type(self).__name__,
             "cell": _described(self.cell),
             "training": _described(self.training),
+            "readout": _described(self.readout),
             "loss": self.loss,
             "scale": self.scale,
             "dtype": self.dtype,
@@ -336,16 +356,18 @@ class OnlineRNN:
             cell_options=_numbers(self.cell),
             training=type(self.training).__name__,
             training_options=_numbers(self.training),
+            readout=type(self.readout).__name__,
+            readout_options=_numbers(self.readout),
         )
 
     def _with_initial_weights(self, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return the state of a new learner with weights ~ N(0, 0.1²) in its matrices U, W and C.
+        """Return the state of a new learner with weights ~ N(0, 0.1²) in its matrices U, W and C; D is 0.
 
         Each column has a random stream of its own, so that inputs and outputs that come later change no other
         weight.
         """
         for name, array in arrays.items():
-            if is_weight(name):
+            if is_weight(name) and name != "D":
                 for i, column in enumerate(array):
                     # The constant is the last input; its stream has the number that no feature has.
                     number = -1 if name[0] == "U" and i == len(array) - 1 else i
@@ -355,12 +377,17 @@ class OnlineRNN:
 
 
 def _described(configuration: Any) -> dict[str, Any]:
-    return {"type": type(configuration).__name__} | asdict(configuration)
+    options = {
+        field.name: getattr(configuration, field.name) for field in fields(configuration) if field.init
+    }
+    return {"type": type(configuration).__name__} | options
 
 
 def _configured(by_name: dict[str, type[T]], description: dict[str, Any]) -> T:
-    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in description.items()}
-    return by_name[str(fields.pop("type"))](**fields)
+    options = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in description.items()
+    }
+    return by_name[str(options.pop("type"))](**options)
 
 
 def _numbers(configuration: Any) -> dict[str, list[float]]:
