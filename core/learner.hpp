@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "archive.hpp"
+#include "model.hpp"
 #include "network.hpp"
 #include "registry.hpp"
 #include "scaling.hpp"
@@ -26,33 +27,17 @@ struct LearnerOptions {
   Options cell_options, training_options, readout_options;
 };
 
-// What the outside sees, whatever the number type, the cell and the training. Rows and answers are double
-// arrays; a NaN feature is a missing one, a NaN target an unknown one. Not thread-safe: the caller holds a
-// lock.
-class Learner {
+// What the outside sees, whatever the number type, the cell and the training.
+class Learner : public Model {
  public:
-  virtual ~Learner() = default;
-
-  // The answer for row x; changes nothing that `learn` or `exchange` could see.
-  virtual void predict(const double* x, double* answer) = 0;
-  // Learns one sample; with no known target it only advances the state.
-  virtual void learn(const double* x, const double* y) = 0;
-  // predict, then learn, for every row.
-  virtual void run(const double* X, const double* Y, std::size_t rows, double* answers) = 0;
+  // `run` over rows that are `step` elements apart.
+  virtual void run_rows(const double* X, std::size_t step, const double* Y, std::size_t rows,
+                        double* answers) = 0;
   // Learns one sample like `learn` and measures the smoothness of the error surface along the step (section
   // IV-A3).
   virtual double learn_measured(const double* x, const double* y) = 0;
-  // Samples seen, labelled samples, local regret.
-  struct Meters {
-    std::int64_t samples, steps;
-    double local_regret;
-  };
-  virtual Meters meters() const = 0;
   // The gradient of the mean loss of the window as of now, in the layout of the weights in `exchange`.
   virtual void gradient(Archive& out) = 0;
-  // Walks the whole state, see Archive. `restored` must follow if anything was written.
-  virtual void exchange(Archive& archive) = 0;
-  virtual void restored() = 0;
 };
 
 template <class T>
@@ -98,8 +83,13 @@ class LearnerOf final : public Learner {
   }
 
   void run(const double* X, const double* Y, std::size_t rows, double* answers) override {
+    run_rows(X, n_features_, Y, rows, answers);
+  }
+
+  void run_rows(const double* X, std::size_t step, const double* Y, std::size_t rows,
+                double* answers) override {
     for (std::size_t i = 0; i < rows; ++i) {
-      advance(X + i * n_features_);
+      advance(X + i * step);
       read_answer(answers + i * n_outputs_);
       settle(Y + i * n_outputs_, nullptr);
     }
@@ -227,11 +217,6 @@ class LearnerOf final : public Learner {
     network_.answer(answer_.data());
     for (int k = 0; k < n_outputs_; ++k)
       answer[k] = scale_targets_ ? target_moments_[k].restore(answer_[k]) : double(answer_[k]);
-  }
-
-  void exchange_moments(Archive& archive, const char* name, std::vector<Moments>& moments) {
-    static_assert(sizeof(Moments) == 3 * sizeof(double));
-    archive.array(name, reinterpret_cast<double*>(moments.data()), moments.size(), 3, 3);
   }
 
   void exchange_weights(Archive& archive, Buffer<T>& weights, Buffer<T>& readout) {

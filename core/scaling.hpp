@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
+#include "archive.hpp"
 #include "buffer.hpp"
 
 namespace elman {
@@ -36,14 +38,21 @@ struct Moments {
     variance += (difference * (value - mean) - variance) * weight;
   }
 
+  // Whether the column has varied by more than rounding.
+  bool varies() const { return count >= 2 && deviation() > kConstant * std::abs(mean); }
+
   // 0 for an unknown value and for a column that has not varied yet.
   double standardise(double value) const {
-    const double sd = deviation();
-    if (std::isnan(value) || count < 2 || !(sd > kConstant * std::abs(mean))) return 0;
-    return std::clamp((value - mean) / sd, -kLimit, kLimit);
+    if (std::isnan(value) || !varies()) return 0;
+    return std::clamp((value - mean) / deviation(), -kLimit, kLimit);
   }
 
   double restore(double standardised) const { return count > 0 ? mean + deviation() * standardised : 0; }
 };
+
+inline void exchange_moments(Archive& archive, const char* name, std::vector<Moments>& moments) {
+  static_assert(sizeof(Moments) == 3 * sizeof(double));
+  archive.array(name, reinterpret_cast<double*>(moments.data()), moments.size(), 3, 3);
+}
 
 }  // namespace elman

@@ -5,7 +5,9 @@ from typing import Any
 
 from elman import theory
 from elman.cells import GRU, LSTM, NARX, SRNN, Clockwork, Linear
+from elman.committee import Committee
 from elman.learner import OnlineRNN
+from elman.members import Member
 from elman.readouts import RLS, Gradient
 from elman.training import EKF, SGD, WOGD, Adam, RMSprop
 
@@ -20,8 +22,10 @@ __all__ = [
     "WOGD",
     "Adam",
     "Clockwork",
+    "Committee",
     "Gradient",
     "Linear",
+    "Member",
     "OnlineRNN",
     "RMSprop",
     "streams",

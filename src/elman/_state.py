@@ -83,8 +83,14 @@ def check(arrays: dict[str, NDArray[Any]], n_inputs: int, n_outputs: int, n_hidd
     """Raise ValueError unless the arrays have the header's sizes, before memory is taken for those."""
     if arrays["C"].shape != (n_outputs, n_hidden) or arrays["input_moments"].shape != (n_inputs, 3):
         raise ValueError("the sizes in the header are not those of the arrays")
+    check_finite(arrays)
+
+
+def check_finite(arrays: dict[str, NDArray[Any]]) -> None:
+    """Raise ValueError if a number is not finite, except targets that may be unknown."""
     for name, array in arrays.items():
-        if not np.all(np.isfinite(array) | (np.isnan(array) if name == "window_targets" else False)):
+        may_be_unknown = name in {"window_targets", "history"}
+        if not np.all(np.isfinite(array) | (np.isnan(array) & may_be_unknown)):
             raise ValueError(f"array '{name}' holds values that are not finite")
 
 
