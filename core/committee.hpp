@@ -35,8 +35,8 @@ class Committee final : public Model {
         n_lagged_(sizes.lags * sizes.n_outputs),
         n_columns_(n_lagged_ + n_features_),
         members_(std::move(members)),
-        input_moments_(n_columns_),
-        target_moments_(n_outputs_),
+        inputs_(n_columns_),
+        outputs_(n_outputs_),
         history_(n_lagged_),
         mixtures_(n_outputs_, Mixture(int(members_.size()))),
         quantiles_(n_outputs_),
@@ -100,8 +100,8 @@ class Committee final : public Model {
     archive.value("samples", samples_);
     archive.value("steps", steps_);
     archive.value("concluded", concluded_);
-    exchange_moments(archive, "input_moments", input_moments_);
-    exchange_moments(archive, "target_moments", target_moments_);
+    exchange_moments(archive, "inputs", inputs_);
+    exchange_moments(archive, "outputs", outputs_);
     archive.array("history", history_.data(), 1, n_lagged_, n_lagged_);
     archive.array("recent_errors", recent_errors_.data(), 1, recent_errors_.size(), recent_errors_.size());
     archive.array("mean_errors", mean_errors_.data(), 1, mean_errors_.size(), mean_errors_.size());
@@ -127,15 +127,17 @@ class Committee final : public Model {
 
   void forecast(const double* x, double* answer, double* low, double* high, double coverage) {
     for (int j = 0; j < n_columns_; ++j) {
-      Moments moments = input_moments_[j];
+      Regime regime = inputs_[j];
       const double value = column(x, j);
-      moments.observe(value);
-      rows_[j] = moments.standardise(value);
+      regime.observe(value);
+      rows_[j] = regime.moments.standardise(value);
     }
     for (std::size_t m = 0; m < members_.size(); ++m)
       members_[m].learner->predict(row_of(members_[m], 0), forecasts_of(m, 0));
-    std::copy_n(target_moments_.data(), n_outputs_, units_.data());
-    for (int k = 0; k < n_outputs_; ++k) answer_output(0, k, {answer, low, high, coverage}, k);
+    for (int k = 0; k < n_outputs_; ++k) {
+      units_[k] = outputs_[k].moments;
+      answer_output(0, k, {answer, low, high, coverage}, k);
+    }
   }
 
   // Scales sample i of the chunk and advances everything that does not depend on a forecast.
@@ -143,15 +145,15 @@ class Committee final : public Model {
     double* row = &rows_[i * n_columns_];
     for (int j = 0; j < n_columns_; ++j) {
       const double value = column(x, j);
-      input_moments_[j].observe(value);
-      row[j] = input_moments_[j].standardise(value);
+      inputs_[j].observe(value);
+      row[j] = inputs_[j].moments.standardise(value);
     }
     bool known = false;
     for (int k = 0; k < n_outputs_; ++k) {
       const std::size_t at = i * n_outputs_ + k;
-      units_[at] = target_moments_[k];
-      target_moments_[k].observe(y[k]);
-      targets_[at] = std::isnan(y[k]) ? y[k] : target_moments_[k].standardise(y[k]);
+      units_[at] = outputs_[k].moments;
+      outputs_[k].observe(y[k]);
+      targets_[at] = std::isnan(y[k]) ? y[k] : outputs_[k].moments.standardise(y[k]);
       known |= !std::isnan(y[k]);
     }
     remember(y);
@@ -227,17 +229,24 @@ class Committee final : public Model {
     const Moments& unit = units_[i * n_outputs_ + k];
     out.answers[at] = unit.restore(mixed);
     if (out.low != nullptr) {
-      out.low[at] = unit.restore(mixed + quantiles_[k].at((1 - out.coverage) / 2));
-      out.high[at] = unit.restore(mixed + quantiles_[k].at((1 + out.coverage) / 2));
+      out.low[at] = bound(unit, mixed, k, (1 - out.coverage) / 2);
+      out.high[at] = bound(unit, mixed, k, (1 + out.coverage) / 2);
     }
     return mixed;
+  }
+
+  // The value below which the target of output k lies with probability `level`. Nothing is known of it before
+  // two targets were seen; as long as all were equal, the next one will be.
+  double bound(const Moments& unit, double mixed, int k, double level) const {
+    if (unit.count < 2) return level < 0.5 ? -HUGE_VAL : HUGE_VAL;
+    return unit.varies() ? unit.restore(mixed + quantiles_[k].at(level)) : unit.mean;
   }
 
   static double square(double x) { return x * x; }
 
   int n_features_, n_outputs_, n_lagged_, n_columns_;
   std::vector<Member> members_;
-  std::vector<Moments> input_moments_, target_moments_;
+  std::vector<Regime> inputs_, outputs_;
   Buffer<double> history_;  // [lags][n_outputs]
   std::vector<Mixture> mixtures_;
   std::vector<Quantiles> quantiles_;

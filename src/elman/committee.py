@@ -204,10 +204,9 @@ class Committee(Model[CoreCommittee]):
         return arrays
 
     def _grown(self, old: State, new: State) -> State:
-        if len(old["target_moments"]) != len(new["target_moments"]):
+        if len(old["outputs"]) != len(new["outputs"]):
             return new  # the number of outputs shows with the first target: nothing has been learned yet
-        n_old = len(old["input_moments"])
-        state = old | {"input_moments": np.concatenate([old["input_moments"], new["input_moments"][n_old:]])}
+        state = old | {"inputs": np.concatenate([old["inputs"], new["inputs"][len(old["inputs"]) :]])}
         new_members = _by_member(new)
         for i, own in _by_member(old).items():
             state |= {f"member{i}.{name}": array for name, array in grown(own, new_members[i]).items()}
@@ -232,7 +231,7 @@ class Committee(Model[CoreCommittee]):
 
     def _check_sizes(self, arrays: State, n_inputs: int, n_outputs: int) -> None:
         n_lagged = self.lags * n_outputs
-        if arrays["input_moments"].shape != (n_lagged + n_inputs, 3) or arrays["history"].size != n_lagged:
+        if len(arrays["inputs"]) != n_lagged + n_inputs or arrays["history"].size != n_lagged:
             raise ValueError("the sizes in the header are not those of the arrays")
         own = _by_member(arrays)
         for i, member in enumerate(self.members):
