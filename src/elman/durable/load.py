@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def load(path: str | os.PathLike[str]) -> Run:
-    """Return the run that `Session.save` wrote to `path`; a ValueError if that is damaged or something else."""
+    """Return the run that `Session.save` wrote to `path`; a ValueError if it is damaged or foreign."""
     try:
         return Run.from_bytes(Path(path).read_bytes())
     except ValueError as error:
