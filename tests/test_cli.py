@@ -87,6 +87,15 @@ def test_the_help_says_what_the_exit_codes_mean():
     assert "--install-completion" in output
 
 
+@pytest.mark.parametrize("command", [[], ["data"]])
+def test_a_command_alone_shows_its_help_and_exits_with_2(command):
+    result = invoke(*command)
+
+    assert result.exit_code == 2
+    assert "Usage" in result.output
+    assert "elman:" not in result.stderr
+
+
 def test_completion_knows_the_commands():
     finished = subprocess.run(
         [sys.executable, "-m", "elman"],

@@ -57,7 +57,7 @@ def test_predictions_are_those_of_the_library(series, tmp_path):
 def test_the_output_says_how_columns_were_read(series):
     output = " ".join(invoke("run", series, *SMALL).stdout.split())
 
-    assert "time: read as dates, sine and cosine of the time of day" in output
+    assert "time: dates, as sine and cosine of hour, weekday and day of year" in output
     assert "place: left out" in output
     assert "7 inputs and 6 lags → load" in output
 

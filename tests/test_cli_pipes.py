@@ -14,7 +14,7 @@ import processes
 
 SMALL = ("--model", "SRNN-SGD", "--hidden", "4", "--lags", "2", "--target", "y")
 KILLS = 20
-ROWS = 4000
+ROWS = 20_000
 
 
 def command(*arguments):

@@ -71,7 +71,6 @@ def _show(sessions: list[Session], stream: Stream, plot: Path | None, *, as_obje
         results: dict[str, Any] = {str(each.run.setup["model"]): as_json(each) for each in sessions}
         typer.echo(json.dumps(results))
     else:
-        out.print(f"{sessions[0].run.rows:,} rows", highlight=False)
         out.print(errors_table(sessions))
     if plot is not None:
         from elman import plots  # noqa: PLC0415 - matplotlib is an extra

@@ -41,6 +41,8 @@ def _said(error: Exception) -> int:
     """Say what went wrong, unless it says itself, and return the exit code."""
     if isinstance(error, Stopped):
         return 128 + error.signal
+    if type(error).__name__ == "NoArgsIsHelpError":  # the help has been printed when this is raised
+        return USAGE
     code, message = _code_and_message(error)
     print(f"elman: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201 - rich would wrap the line
     return code

@@ -80,7 +80,7 @@ def _pairs(lines: Iterator[tuple[str, str]]) -> RenderableType:
 
 def _facts(found: Contents) -> Iterator[tuple[str, str]]:
     for name, value in found.header.items():
-        if name not in _HIDDEN and value is not None:
+        if name not in _HIDDEN and _text(value):
             yield _LABELS.get(name, name), _text(value)
     for name, array in found.arrays.items():
         if array.size == 1:
@@ -102,10 +102,12 @@ def _arrays(found: Contents) -> Iterator[tuple[str, str]]:
 def _text(value: Any) -> str:
     if isinstance(value, dict):
         kind = value.get("type")
-        inner = ", ".join(f"{name}={_text(each)}" for name, each in value.items() if name != "type")
+        inner = ", ".join(
+            f"{name}={_text(each)}" for name, each in value.items() if name != "type" and each != []
+        )
         return f"{kind}({inner})" if kind else inner
     if isinstance(value, list):
         return ", ".join(map(_text, value))
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return str(value)
+    return "" if value is None else str(value)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn
 
 from elman.cli.console import err
+from elman.cli.report import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ _SECONDS_BETWEEN_LOOKS = 0.1
 
 def progress(*columns: str | ProgressColumn, bar: bool = True) -> Progress:
     """Return a progress line on standard error, shown only to a person."""
-    bars = (BarColumn(bar_width=20),) if bar else ()
+    bars = (BarColumn(bar_width=10),) if bar else ()
     return Progress(
         SpinnerColumn(), *bars, *columns, console=err, transient=True, disable=not err.is_terminal
     )
@@ -42,10 +43,9 @@ def describe(session: Session) -> str:
     """Say in a few words how a session is doing."""
     score = session.run.score
     speed = session.rows / session.seconds if session.seconds else 0.0
-    return (
-        f"{session.run.rows:,} rows · {speed:,.0f} rows/s · MSE [bold]{score.mse:.4g}[/] "
-        f"[dim]· last value {score.mse_of_last:.4g} · mean {score.mse_of_mean:.4g}[/]"
-    )
+    naive = f"last value {number(score.mse_of_last)}, mean {number(score.mse_of_mean)}"
+    errors = f"MSE [bold]{number(score.mse)}[/] [dim]({naive})[/]"
+    return f"{session.run.rows:,} rows · {speed:,.0f}/s · {errors}"
 
 
 def _now_and_then(show: Callable[[], None]) -> Callable[[], None]:

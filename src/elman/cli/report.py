@@ -28,7 +28,8 @@ def number(value: float) -> str:
 
 def errors_table(sessions: Sequence[Session]) -> Table:
     """Return a table of errors: each session's model, the best first, then the naive forecasts."""
-    table = Table("forecast", box=box.SIMPLE_HEAD, pad_edge=False)
+    rows = f"{sessions[0].run.rows:,} rows"
+    table = Table("forecast", box=box.SIMPLE_HEAD, pad_edge=False, caption=rows, caption_justify="left")
     for heading in ("MSE", "MAE", "R²", "of last value's MSE", "rows/s"):
         table.add_column(heading, justify="right")
     ranked = sorted(sessions, key=lambda each: each.run.score.mse)

@@ -52,10 +52,12 @@ class Source:
         if not isinstance(self.stream, CsvStream):
             return []
         dates, left_out = self.stream.dates, self.stream.left_out
-        waves = "sine and cosine of the time of day, the day of the week and the day of the year"
-        return [f"{', '.join(dates)}: read as dates, {waves}"] * bool(dates) + [
-            f"{', '.join(left_out)}: left out"
-        ] * bool(left_out)
+        said = []
+        if dates:
+            said.append(f"{', '.join(dates)}: dates, as sine and cosine of hour, weekday and day of year")
+        if left_out:
+            said.append(f"{', '.join(left_out)}: left out")
+        return said
 
     def columns(self) -> dict[str, Any]:
         """Return how the columns were understood, to understand them again in the same way."""
@@ -69,7 +71,7 @@ def open_csv(file: str, target: str | None, ignore: Collection[str], former: Run
     known = {"dates": (), "left_out": ignore} if former is None else former.columns
     stream = streams.read_csv(
         file,
-        target or (former and former.target),
+        former.target if target is None and former is not None else target,
         ignore=known["left_out"],
         ignore_text=former is None,
         dates=known["dates"],
