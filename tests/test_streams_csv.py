@@ -3,6 +3,7 @@ import gzip
 import os
 import re
 import sys
+import threading
 import tracemalloc
 from datetime import datetime, timedelta
 from io import StringIO
@@ -274,3 +275,18 @@ def test_a_column_said_to_hold_dates_may_begin_empty():
 
     assert np.isnan(X[0]).all()
     np.testing.assert_allclose(X[1, :2], [1, 0], atol=1e-12)
+
+
+def test_a_named_pipe_is_opened_once_and_read_whole(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    lines = "a,y\n" + "".join(f"{i},{2 * i}\n" for i in range(20_000))
+    writer = threading.Thread(target=lambda: pipe.write_text(lines))
+    writer.start()
+    stream = read_csv(pipe)
+    X, y = stream.take()
+    writer.join()
+    stream._text._file.close()
+
+    np.testing.assert_array_equal(X[:, 0], np.arange(20_000))
+    np.testing.assert_array_equal(y, 2 * np.arange(20_000))

@@ -68,7 +68,7 @@ def _figure(height: float) -> Figure:
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an extra, and slow to import
     except ModuleNotFoundError as error:
-        message = f"a plot needs {error.name}: pip install 'elman[plot]'"
+        message = f"a plot needs {error.name}: pip install 'elman[plot]', or only matplotlib"
         raise ModuleNotFoundError(message, name=error.name) from error
     return Figure(figsize=(9, height), layout="constrained")
 

@@ -50,7 +50,11 @@ def errors_table(sessions: Sequence[Session]) -> Table:
 def _cells(name: str, mse: float, mae: float, score: Prequential) -> tuple[str, ...]:
     r2 = 1 - mse / score.mse_of_mean if score.mse_of_mean else math.nan
     share = mse / score.mse_of_last if score.mse_of_last else math.nan
-    return name, number(mse), number(mae), f"{r2:.3f}", f"{share:.1%}"
+    return name, number(mse), number(mae), _unless_nan(r2, ".3f"), _unless_nan(share, ".1%")
+
+
+def _unless_nan(value: float, style: str) -> str:
+    return "-" if math.isnan(value) else format(value, style)
 
 
 def facts(run: Run) -> list[str]:

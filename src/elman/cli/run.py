@@ -228,7 +228,7 @@ def _conclude(session: Session, source: Source, say: Console, plot: Path | None,
         say.print(errors_table([session]))
         for fact in facts(session.run):
             say.print(fact, style="dim", highlight=False)
-    if plot is not None and session.run.rows:
+    if plot is not None and session.run.score.rows:
         from elman import plots  # noqa: PLC0415 - matplotlib is an extra
 
         plots.save(plots.of_run(session.run, source.stream.name), plot)

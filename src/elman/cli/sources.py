@@ -68,13 +68,13 @@ class Source:
 
 def open_csv(file: str, target: str | None, ignore: Collection[str], former: Run | None = None) -> Source:
     """Return a file, or standard input for ``"-"``, as a source, understood as in a former run."""
-    known = {"dates": (), "left_out": ignore} if former is None else former.columns
+    known = {"left_out": ignore} if former is None else former.columns
     stream = streams.read_csv(
         file,
         former.target if target is None and former is not None else target,
-        ignore=known["left_out"],
+        ignore=known.get("left_out", ()),
         ignore_text=former is None,
-        dates=known["dates"],
+        dates=known.get("dates", ()),
     )
     return Source(stream)
 
