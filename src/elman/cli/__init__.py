@@ -20,6 +20,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=EXIT_CODES,
 )
+# One line a command, in the order of the help.
 app.command()(run.run)
 app.command()(compare.compare)
 app.command()(inspect.inspect)

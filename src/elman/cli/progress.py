@@ -30,6 +30,9 @@ def progress(*columns: str | ProgressColumn, bar: bool = True) -> Progress:
 @contextmanager
 def learning(session: Session, *, label: str = "") -> Iterator[None]:
     """Show how the session gets on: rows, speed, and the errors of the model and of the naive forecasts."""
+    if not err.is_terminal:
+        yield
+        return
     text = TextColumn("{task.description}")
     with progress(text, bar=session.limit is not None) as line:
         task = line.add_task(label or "waiting for rows", total=session.limit)

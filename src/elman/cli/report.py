@@ -67,6 +67,8 @@ def facts(run: Run) -> list[str]:
     unknown = run.rows - run.score.rows
     if unknown:
         said.append(f"{unknown:,} rows came without a target and count in no error")
+    if run.held is not None:
+        said.append("the last row has been answered and waits for its target")
     return said
 
 

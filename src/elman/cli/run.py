@@ -180,10 +180,13 @@ def _begun(source: Source, wanted: _Wanted) -> Run:
 
 def _introduce(say: Console, source: Source, current: Run, *, resumed: bool) -> None:
     stream = source.stream
-    lags = current.setup["lags"]
+    given = " and ".join(
+        f"{count} {what}{'s' if count > 1 else ''}"
+        for count, what in ((stream.n_inputs, "input"), (current.setup["lags"], "lag"))
+        if count
+    )
     say.print(
-        f"[bold]{stream.name}[/]: {stream.n_inputs} inputs{f' and {lags} lags' if lags else ''} → "
-        f"[bold]{stream.target}[/], by {current.setup['model']}",
+        f"[bold]{stream.name}[/]: {given or 'no inputs'} → [bold]{stream.target}[/], by {current.setup['model']}",
         highlight=False,
     )
     for note in source.notes():
