@@ -90,6 +90,7 @@ def test_json_is_one_object_and_nothing_else_on_standard_output(series):
         (["run", "{}.gone"], 1, ".gone: No such file or directory"),
         (["run", "{}", "--predictions", "/gone/out.csv"], 1, "/gone/out.csv: No such file or directory"),
         (["run", "{}", "--save", "/gone/state"], 1, "/gone/state: cannot save: No such file or directory"),
+        (["run", "{}", "--predictions", "/dev/full"], 1, "/dev/full: cannot write: No space left on device"),
         (["run", "--target", "y"], 2, "--target belongs to a FILE, and none was given"),
         (["compare", "{}", "--models", "SRNN-SGD,none"], 2, "--models: name must be a cell and a training"),
         (["inspect", "{}"], 3, "not a saved elman model"),

@@ -10,7 +10,7 @@ import typer
 
 from elman import _models, durable
 from elman.cli import options, sources
-from elman.cli.console import err, out
+from elman.cli.console import err, headline, out, tell
 from elman.cli.progress import learning
 from elman.cli.report import as_json, errors_table
 
@@ -46,9 +46,9 @@ def compare(  # noqa: PLR0917 - typer makes an option of each
         options.check_plot(plot)
     source = sources.open_csv(file, target, ignore or [])
     say = err if as_object else out
-    say.print(f"[bold]{source.stream.name}[/] → [bold]{source.stream.target}[/]", highlight=False)
+    headline(say, source.stream.name, source.stream.target)
     for note in source.notes():
-        say.print(f"  {note}", style="dim", highlight=False)
+        tell(say, f"  {note}", "dim")
     begun = [_begun(source.stream, name.strip(), lags, seed) for name in models.split(",")]
     X, y = source.stream.take(rows)
     for session in begun:
@@ -76,4 +76,4 @@ def _show(sessions: list[Session], stream: Stream, plot: Path | None, *, as_obje
         from elman import plots  # noqa: PLC0415 - matplotlib is an extra
 
         plots.save(plots.of_comparison([each.run for each in sessions], stream.name), plot)
-        (err if as_object else out).print(f"drawn: {plot}", highlight=False)
+        tell(err if as_object else out, f"drawn: {plot}")

@@ -7,10 +7,11 @@ from pathlib import Path  # noqa: TC003 - typer reads the annotation
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 from rich.tree import Tree
 
-from elman.cli.console import out
+from elman.cli.console import headline, out
 from elman.cli.report import number
 from elman.durable import Contents, contents
 from elman.evaluate import Prequential
@@ -50,7 +51,7 @@ def inspect(
     if as_object:
         typer.echo(json.dumps(_as_json(found)))
         return
-    out.print(f"[bold]{state}[/]: {len(blob):,} bytes, checksum [green]right[/]", highlight=False)
+    headline(out, str(state), f"{len(blob):,} bytes, checksum right")
     out.print(_tree(found), highlight=False)
 
 
@@ -73,8 +74,8 @@ def _pairs(lines: Iterator[tuple[str, str]]) -> RenderableType:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim", min_width=20)
     table.add_column()
-    for line in lines:
-        table.add_row(*line)
+    for name, value in lines:
+        table.add_row(name, escape(value))
     return table
 
 
@@ -96,7 +97,7 @@ def _arrays(found: Contents) -> Iterator[tuple[str, str]]:
     for name, array in found.arrays.items():
         if array.size > 1:
             shape = " x ".join(f"{length:,}" for length in array.shape if length != 1)
-            yield f"[italic]{name}[/]", f"[dim]{array.dtype.name}[/] {shape}"
+            yield f"[italic]{name}[/]", f"{array.dtype.name} {shape}"
 
 
 def _text(value: Any) -> str:

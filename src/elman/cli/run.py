@@ -15,7 +15,7 @@ import typer
 
 from elman import _models, durable
 from elman.cli import options, sources
-from elman.cli.console import err, out
+from elman.cli.console import err, headline, out, tell
 from elman.cli.progress import learning
 from elman.cli.report import as_json, errors_table, facts
 from elman.cli.sources import BuiltIn, Source
@@ -185,14 +185,11 @@ def _introduce(say: Console, source: Source, current: Run, *, resumed: bool) -> 
         for count, what in ((stream.n_inputs, "input"), (current.setup["lags"], "lag"))
         if count
     )
-    say.print(
-        f"[bold]{stream.name}[/]: {given or 'no inputs'} → [bold]{stream.target}[/], by {current.setup['model']}",
-        highlight=False,
-    )
+    headline(say, stream.name, f"{given or 'no inputs'} → {stream.target}, by {current.setup['model']}")
     for note in source.notes():
-        say.print(f"  {note}", style="dim", highlight=False)
+        tell(say, f"  {note}", "dim")
     if resumed:
-        say.print(f"  goes on after row {current.rows:,}", style="dim", highlight=False)
+        tell(say, f"  goes on after row {current.rows:,}", "dim")
 
 
 def _learn(session: Session, source: Source, *, piped: bool, silent: bool, skip: bool) -> None:
@@ -230,9 +227,9 @@ def _conclude(session: Session, source: Source, say: Console, plot: Path | None,
     elif session.run.rows:
         say.print(errors_table([session]))
         for fact in facts(session.run):
-            say.print(fact, style="dim", highlight=False)
+            tell(say, fact, "dim")
     if plot is not None and session.run.score.rows:
         from elman import plots  # noqa: PLC0415 - matplotlib is an extra
 
         plots.save(plots.of_run(session.run, source.stream.name), plot)
-        say.print(f"drawn: {plot}", highlight=False)
+        tell(say, f"drawn: {plot}")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import os
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 def cell(value: float) -> str:
@@ -36,10 +37,11 @@ class Output:
     """
 
     def __init__(self, path: str | os.PathLike[str], header: Sequence[str], size: int = 0) -> None:
+        self._path = os.fspath(path)
         present = Path(path).stat().st_size if size else 0
         if present < size:
             raise ValueError(
-                f"{os.fspath(path)} has {present:,} bytes, but {size:,} when the state was saved: "
+                f"{self._path} has {present:,} bytes, but {size:,} when the state was saved: "
                 "the predictions before that are gone"
             )
         self._file = Path(path).open("r+b" if size else "wb")  # noqa: SIM115 - closed by close
@@ -56,17 +58,27 @@ class Output:
         )
 
     def _write(self, lines: Iterable[str]) -> None:
-        self._file.write("".join(line + "\n" for line in lines).encode())
+        with self._named_errors():
+            self._file.write("".join(line + "\n" for line in lines).encode())
 
     def sync(self) -> int:
         """Force all lines to the disk and return how many bytes they are."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        return self._file.tell()
+        with self._named_errors():
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            return self._file.tell()
 
     def close(self) -> None:
         """Write what is left and close the file."""
-        self._file.close()
+        with self._named_errors():
+            self._file.close()
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise OSError(error.errno, f"cannot write: {error.strerror}", self._path) from error
 
     def __enter__(self) -> Self:
         return self
