@@ -26,11 +26,16 @@ _MAGIC = b"elman\x00"
 _VERSION = 1
 _PREFIX = struct.Struct("<6sHI")
 _DIGEST_SIZE = 16
-_TYPES: dict[str, np.dtype[Any]] = {"f4": np.dtype("<f4"), "f8": np.dtype("<f8"), "i8": np.dtype("<i8")}
+_TYPES: dict[str, np.dtype[Any]] = {
+    "f4": np.dtype("<f4"),
+    "f8": np.dtype("<f8"),
+    "i8": np.dtype("<i8"),
+    "u1": np.dtype("u1"),
+}
 
 
 def dump(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
-    """Return `header` (JSON values) and `arrays` (float32, float64 or int64) as bytes."""
+    """Return `header` (JSON values) and `arrays` (float32, float64, int64 or uint8) as bytes."""
     listed = [[name, array.dtype.str[1:], list(array.shape)] for name, array in arrays.items()]
     text = json.dumps(header | {"arrays": listed}, allow_nan=False).encode()
     body = b"".join(
