@@ -95,12 +95,16 @@ class WOGD final : public Training<T> {
   }
 
   // max over the matrices of ||grad L(theta_{t+1}) - grad L(theta_t)|| / ||theta_{t+1} - theta_t||, where
-  // theta_t is in next_ after the swap. Window, state before it and readout are the same for both.
+  // theta_t is in next_ after the swap. Window, state before it and readout are the same for both, and the
+  // trajectory is that of theta_t again when this returns.
   double measure_smoothness(Network<T>& network, int first, int samples) {
     const Buffer<T> readout_gradient = network.readout_gradient;
     network.forward(first);
     network.differentiate_window(first);
     network.readout_gradient = readout_gradient;
+    network.cell->refresh(next_.data());
+    network.cell->forward(next_.data(), network.window.inputs(), first, network.window.size(), network.clock);
+    network.cell->refresh(network.weights.data());
     double largest = 0;
     for (const Block& block : network.cell->blocks()) {
       const double moved = squared_distance(block, network.weights, next_);
