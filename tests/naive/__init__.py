@@ -3,8 +3,9 @@
 Nothing here is fast or clever on purpose. Nothing here is imported by the library.
 """
 
-from naive.cells import GRU, LSTM, NARX, SRNN, Clockwork, ClockworkModules, sigmoid
+from naive.cells import GRU, LSTM, NARX, SRNN, Clockwork, ClockworkModules, Linear, sigmoid
 from naive.learner import Learner
+from naive.readouts import RLS
 from naive.scaling import ScaledLearner, Scaler
 from naive.trainings import EKF, SGD, WOGD, Adam, RMSprop, clip_rows, clip_singular_values
 from naive.window import Window, output, output_error, sample_loss
@@ -14,6 +15,7 @@ __all__ = [
     "GRU",
     "LSTM",
     "NARX",
+    "RLS",
     "SGD",
     "SRNN",
     "WOGD",
@@ -21,6 +23,7 @@ __all__ = [
     "Clockwork",
     "ClockworkModules",
     "Learner",
+    "Linear",
     "RMSprop",
     "ScaledLearner",
     "Scaler",
