@@ -227,10 +227,15 @@ class Committee final : public Model {
     const Moments& unit = units_[i * n_outputs_ + k];
     out.answers[at] = unit.restore(mixed);
     if (out.low != nullptr) {
-      out.low[at] = unit.restore(mixed + quantiles_[k].at((1 - out.coverage) / 2));
-      out.high[at] = unit.restore(mixed + quantiles_[k].at((1 + out.coverage) / 2));
+      out.low[at] = end_of_interval(unit, mixed, quantiles_[k].at((1 - out.coverage) / 2));
+      out.high[at] = end_of_interval(unit, mixed, quantiles_[k].at((1 + out.coverage) / 2));
     }
     return mixed;
+  }
+
+  // An infinite error stays infinite in any unit, also in that of a target which has not varied: 0.
+  static double end_of_interval(const Moments& unit, double mixed, double error) {
+    return std::isinf(error) ? error : unit.restore(mixed + error);
   }
 
   static double square(double x) { return x * x; }

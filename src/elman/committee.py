@@ -94,8 +94,8 @@ class Committee(Model[CoreCommittee]):
     def interval_one(self, x: Any, coverage: float = 0.9) -> tuple[Any, Any]:
         """Return the interval that will hold the target of row `x` with probability `coverage`: (low, high).
 
-        Floats, or arrays (n_outputs,) if targets are arrays. Infinite until a few targets have been seen. The
-        model does not change.
+        Floats, or arrays (n_outputs,) if targets are arrays. Infinite until a few targets have been seen that
+        were not all the same. The model does not change.
         """
         _check_coverage(coverage)
         with self._lock:
