@@ -205,7 +205,7 @@ class Committee(Model[CoreCommittee]):
 
     def _grown(self, old: State, new: State) -> State:
         if len(old["target_moments"]) != len(new["target_moments"]):
-            return new  # the number of outputs shows with the first target: nothing has been learned yet
+            return _with_several_outputs(old, new)
         n_old = len(old["input_moments"])
         state = old | {"input_moments": np.concatenate([old["input_moments"], new["input_moments"][n_old:]])}
         new_members = _by_member(new)
@@ -239,6 +239,17 @@ class Committee(Model[CoreCommittee]):
             columns = n_inputs + n_lagged * member.lagged
             _state.check(own[i], columns, n_outputs, member.cell.n_hidden)
         _state.check_finite({name: a for name, a in arrays.items() if not name.startswith("member")})
+
+
+def _with_several_outputs(old: State, new: State) -> State:
+    """Return the state `new` of a committee whose first target shows several outputs, as long as it has seen.
+
+    Nobody has learned anything yet, so the members start anew; the features keep their scales.
+    """
+    first, features = new["history"].size, old["input_moments"][old["history"].size :]
+    moments = new["input_moments"].copy()
+    moments[first : first + len(features)] = features
+    return new | {"samples": old["samples"], "input_moments": moments}
 
 
 def _by_member(arrays: State) -> dict[int, State]:
