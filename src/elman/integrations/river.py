@@ -118,10 +118,7 @@ class _MultiTargetRegressor(base.MultiTargetRegressor):
 class OnlineRNNRegressor(_OnlineRNN, _Regressor):
     """An `elman.OnlineRNN` as a River regressor.
 
-    Parameters
-    ----------
-    cell, training, scale, dtype, seed
-        As for `elman.OnlineRNN`.
+    The parameters are those of `elman.OnlineRNN`.
 
     Attributes
     ----------
@@ -142,12 +139,7 @@ class OnlineRNNRegressor(_OnlineRNN, _Regressor):
 class CommitteeRegressor(_Committee, _Regressor):
     """An `elman.Committee` as a River regressor, with intervals.
 
-    Parameters
-    ----------
-    lags
-        As for `elman.Committee`; None for its default.
-    dtype, seed
-        As for `elman.Committee`.
+    The parameters are those of `elman.Committee`; `lags` None stands for its default.
 
     Attributes
     ----------
@@ -165,10 +157,7 @@ class CommitteeRegressor(_Committee, _Regressor):
 class OnlineRNNMultiTargetRegressor(_OnlineRNN, _MultiTargetRegressor):
     """An `elman.OnlineRNN` as a River regressor of several targets.
 
-    Parameters
-    ----------
-    cell, training, scale, dtype, seed
-        As for `elman.OnlineRNN`.
+    The parameters are those of `elman.OnlineRNN`.
 
     Attributes
     ----------
@@ -187,12 +176,7 @@ class OnlineRNNMultiTargetRegressor(_OnlineRNN, _MultiTargetRegressor):
 class CommitteeMultiTargetRegressor(_Committee, _MultiTargetRegressor):
     """An `elman.Committee` as a River regressor of several targets.
 
-    Parameters
-    ----------
-    lags
-        As for `elman.Committee`; None for its default.
-    dtype, seed
-        As for `elman.Committee`.
+    The parameters are those of `elman.Committee`; `lags` None stands for its default.
 
     Attributes
     ----------
@@ -204,10 +188,7 @@ class CommitteeMultiTargetRegressor(_Committee, _MultiTargetRegressor):
 class OnlineRNNClassifier(_OnlineRNN, base.Classifier):
     """An `elman.OnlineRNN` with the logistic loss as a River classifier of two classes, False and True.
 
-    Parameters
-    ----------
-    cell, training, scale, dtype, seed
-        As for `elman.OnlineRNN`.
+    The parameters are those of `elman.OnlineRNN`.
 
     Attributes
     ----------

@@ -98,10 +98,10 @@ class _OnlineRegressor(RegressorMixin, BaseEstimator):
 class OnlineRNNRegressor(_OnlineRegressor):
     """An `elman.OnlineRNN` as a scikit-learn regressor.
 
+    The parameters are those of `elman.OnlineRNN`, but for the seed, which has scikit-learn's name.
+
     Parameters
     ----------
-    cell, training, scale, dtype
-        As for `elman.OnlineRNN`.
     random_state
         Seed of the initial weights: a whole number, a NumPy `RandomState`, or None for other weights each
         time.
@@ -146,12 +146,11 @@ class OnlineRNNRegressor(_OnlineRegressor):
 class CommitteeRegressor(_OnlineRegressor):
     """An `elman.Committee` as a scikit-learn regressor.
 
+    The parameters are those of `elman.Committee`, but for the seed, which has scikit-learn's name; `lags`
+    None stands for its default.
+
     Parameters
     ----------
-    lags
-        As for `elman.Committee`; None for its default.
-    dtype
-        As for `elman.Committee`.
     random_state
         Seed of the initial weights: a whole number, or a NumPy `RandomState`.
 
