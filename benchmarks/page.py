@@ -167,8 +167,9 @@ Operations counted as in the publication and time measured (SGD, horizon 200), b
 
 The first {others["rows"]:,} rows of three streams, standardised beforehand: a simulated Puma arm, a robot arm whose target moves away half-way, and
 bicycles rented by the hour with the last three counts among the inputs. Each row is predicted, then learned; the error is the mean
-squared one over the target's variance, all rows counted. Speeds are medians over the first 800 rows of the first stream ({others["size"][0]} inputs with the
-constant) on one core; elman's SRNN-WOGD was timed beside each, and the ratio is to that. elman {others["elman"]}, Python {others["python"]}.
+squared one over the target's variance, all rows counted. Speeds are medians over the first {others["timed_rows"]} rows of the first stream ({others["size"][0]} inputs with the
+constant) on one core; elman's SRNN-WOGD was timed beside each, and the ratio is to that. elman {others["elman"]}, Python {others["python"]}; the
+machine's load average was {others["load"]:.1f} at the time (its cores are 2), so trust ratios of ten, not of 1.2.
 
 Networks have {others["size"][1]} hidden units and reach back {others["size"][2]} rows. WOGD by hand is the update of elman's first line without the projection,
 which does not fire here; its predictions were checked to be the same. deep-river's networks learn by Adam at .005, the forest and the linear

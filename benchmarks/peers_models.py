@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Run = Callable[[Predictions, Predictions], Any]
 
 N_HIDDEN, WINDOW, RATE = 10, 200, 0.03
-N_TIMED, RUNS, LEAST = 800, 3, 1.5  # rows of a timed run, how many runs, for how many seconds
+N_TIMED, RUNS, LEAST = 500, 3, 1.5  # rows of a timed run, how many runs, for how many seconds
 
 
 def loop(predict: Callable[[Any], Any], learn: Callable[[Any, Any], Any], rows: Any, y: Any) -> Predictions:
