@@ -53,8 +53,7 @@ class Group:
 
 
 GROUPS = [
-    Group(None, ("elman-wogd", "elman-wogd-loop", "elman-ekf")),
-    Group(None, ("elman-committee",)),
+    Group(None, ("elman-wogd", "elman-wogd-loop", "elman-ekf", "elman-committee")),
     Group("river", ("river-linear", "river-forest"), (("river",),)),
     Group("filters", ("padasip",), (("numpy", "padasip"),)),
     Group("filters", ("reservoirpy",), (("reservoirpy",),)),
@@ -197,8 +196,6 @@ def main() -> None:
         }
         np.savez(data, names=list(made), **arrays)
         for group in GROUPS:
-            if group.peers == ("elman-committee",) and not hasattr(elman, "Committee"):
-                continue
             results["peers"] += [measure(name, group, options.envs, data, library) for name in group.peers]
     console.print(table(results))
     console.print(f"[dim]{time.perf_counter() - start:.0f} s in all[/]")

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import elman
 import wogd
-from elman import EKF, SRNN, WOGD, OnlineRNN
+from elman import EKF, SRNN, WOGD, Committee, OnlineRNN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +64,7 @@ def elman_ekf(X: Any, y: Any) -> Predictions:
 
 
 def elman_committee(X: Any, y: Any) -> Predictions:
-    return np.asarray(elman.Committee(seed=1).run(X, y))
+    return np.asarray(Committee(seed=1).run(X, y))
 
 
 # The same update, by hand

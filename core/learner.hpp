@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "archive.hpp"
+#include "model.hpp"
 #include "network.hpp"
 #include "registry.hpp"
 #include "scaling.hpp"
@@ -22,37 +23,21 @@ struct LearnerOptions {
   int window;  // samples that an update looks at
   Loss loss;
   bool scale;
-  std::string cell, training;
-  Options cell_options, training_options;
+  std::string cell, training, readout;
+  Options cell_options, training_options, readout_options;
 };
 
-// What the outside sees, whatever the number type, the cell and the training. Rows and answers are double
-// arrays; a NaN feature is a missing one, a NaN target an unknown one. Not thread-safe: the caller holds a
-// lock.
-class Learner {
+// What the outside sees, whatever the number type, the cell and the training.
+class Learner : public Model {
  public:
-  virtual ~Learner() = default;
-
-  // The answer for row x; changes nothing that `learn` or `exchange` could see.
-  virtual void predict(const double* x, double* answer) = 0;
-  // Learns one sample; with no known target it only advances the state.
-  virtual void learn(const double* x, const double* y) = 0;
-  // predict, then learn, for every row.
-  virtual void run(const double* X, const double* Y, std::size_t rows, double* answers) = 0;
+  // `run` over rows that are `step` elements apart.
+  virtual void run_rows(const double* X, std::size_t step, const double* Y, std::size_t rows,
+                        double* answers) = 0;
   // Learns one sample like `learn` and measures the smoothness of the error surface along the step (section
   // IV-A3).
   virtual double learn_measured(const double* x, const double* y) = 0;
-  // Samples seen, labelled samples, local regret.
-  struct Meters {
-    std::int64_t samples, steps;
-    double local_regret;
-  };
-  virtual Meters meters() const = 0;
   // The gradient of the mean loss of the window as of now, in the layout of the weights in `exchange`.
   virtual void gradient(Archive& out) = 0;
-  // Walks the whole state, see Archive. `restored` must follow if anything was written.
-  virtual void exchange(Archive& archive) = 0;
-  virtual void restored() = 0;
 };
 
 template <class T>
@@ -67,13 +52,18 @@ class LearnerOf final : public Learner {
         network_(make_cell<T>(options.cell,
                               {n_features_ + 1, options.cell_options.integer("n_hidden"), capacity_ + 1},
                               options.cell_options),
-                 n_features_ + 1, n_outputs_, capacity_ + 1, options.loss),
+                 {n_outputs_, options.cell_options.integer("n_hidden"), n_features_ + 1, capacity_ + 1,
+                  options.readout_options.integer("skip") != 0},
+                 options.loss),
         training_(make_training<T>(options.training, options.training_options)),
+        least_squares_(make_least_squares(options.readout, options.readout_options, network_.readout)),
         input_moments_(n_features_),
         target_moments_(n_outputs_),
         row_(n_features_ + 1),
         target_(n_outputs_),
-        answer_(n_outputs_) {}
+        answer_(n_outputs_) {
+    network_.readout_is_trained = least_squares_ == nullptr;
+  }
 
   void predict(const double* x, double* answer) override {
     scale_row(x, [this](int j, double value) {
@@ -93,8 +83,13 @@ class LearnerOf final : public Learner {
   }
 
   void run(const double* X, const double* Y, std::size_t rows, double* answers) override {
+    run_rows(X, n_features_, Y, rows, answers);
+  }
+
+  void run_rows(const double* X, std::size_t step, const double* Y, std::size_t rows,
+                double* answers) override {
     for (std::size_t i = 0; i < rows; ++i) {
-      advance(X + i * n_features_);
+      advance(X + i * step);
       read_answer(answers + i * n_outputs_);
       settle(Y + i * n_outputs_, nullptr);
     }
@@ -126,6 +121,7 @@ class LearnerOf final : public Learner {
     exchange_weights(archive, network_.weights, network_.readout.weights());
     network_.cell->exchange_state(archive);
     training_->exchange(archive, network_);
+    if (least_squares_ != nullptr) least_squares_->exchange(archive);
     Window<T>& window = network_.window;
     std::int64_t size = window.size();
     archive.value("window_size", size);
@@ -183,9 +179,19 @@ class LearnerOf final : public Learner {
   // that pass is the next row's forward pass, done early.
   void settle(const double* y, double* smoothness) {
     const int first = network_.window.size() > capacity_ ? 1 : 0;
-    if (label(y)) training_->update(network_, first, ++steps_, smoothness);
+    if (label(y)) {
+      training_->update(network_, first, ++steps_, smoothness);
+      if (least_squares_ != nullptr) learn_readout();
+    }
     if (first == 1) network_.drop_first();
     network_.forward(0);
+  }
+
+  // The trajectory is still that of the weights which made the answer.
+  void learn_readout() {
+    const int last = network_.window.size() - 1;
+    least_squares_->learn(network_.readout, network_.cell->hidden(last + 1), network_.window.input(last),
+                          network_.window.targets() + last, network_.window.target_step(), steps_);
   }
 
   // Scales the targets into the newest row of the window. True if any is known.
@@ -208,26 +214,22 @@ class LearnerOf final : public Learner {
 
   // The readout of the newest state, in the units of the target.
   void read_answer(double* answer) {
-    network_.readout.answer(network_.cell->hidden(network_.window.size()), answer_.data());
+    network_.answer(answer_.data());
     for (int k = 0; k < n_outputs_; ++k)
       answer[k] = scale_targets_ ? target_moments_[k].restore(answer_[k]) : double(answer_[k]);
-  }
-
-  void exchange_moments(Archive& archive, const char* name, std::vector<Moments>& moments) {
-    static_assert(sizeof(Moments) == 3 * sizeof(double));
-    archive.array(name, reinterpret_cast<double*>(moments.data()), moments.size(), 3, 3);
   }
 
   void exchange_weights(Archive& archive, Buffer<T>& weights, Buffer<T>& readout) {
     for (const Block& block : network_.cell->blocks())
       archive.array(block.name, weights.data() + block.offset, block.columns, block.rows, block.stride);
-    archive.array("C", readout.data(), n_outputs_, network_.cell->n_hidden(), network_.readout.stride());
+    network_.readout.exchange(archive, "", readout);
   }
 
   int n_features_, n_outputs_, capacity_;
   bool scale_inputs_, scale_targets_;
   Network<T> network_;
   std::unique_ptr<Training<T>> training_;
+  std::unique_ptr<LeastSquares<T>> least_squares_;  // what the readout learns by, if not by the training
   std::vector<Moments> input_moments_, target_moments_;
   std::int64_t samples_ = 0, steps_ = 0;
   Buffer<T> row_, target_, answer_;

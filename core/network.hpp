@@ -7,7 +7,7 @@
 
 #include "buffer.hpp"
 #include "cell/cell.hpp"
-#include "readout/gradient.hpp"
+#include "readout/readout.hpp"
 #include "window.hpp"
 
 namespace elman {
@@ -16,22 +16,26 @@ namespace elman {
 // losses, and overwrite `gradient` and `readout_gradient`.
 template <class T>
 struct Network {
-  Network(std::unique_ptr<Cell<T>> new_cell, int n_inputs, int n_outputs, int capacity, Loss loss)
+  Network(std::unique_ptr<Cell<T>> new_cell, ReadoutSizes sizes, Loss loss)
       : cell(std::move(new_cell)),
-        readout(n_outputs, cell->n_hidden(), capacity, loss),
-        window(n_inputs, n_outputs, capacity),
+        readout(sizes, loss),
+        window(sizes.n_inputs, sizes.n_outputs, sizes.capacity),
         weights(cell->n_weights()),
         gradient(cell->n_weights()),
         readout_gradient(readout.weights().size()) {}
 
   std::unique_ptr<Cell<T>> cell;
-  GradientReadout<T> readout;
+  Readout<T> readout;
   Window<T> window;
   Buffer<T> weights, gradient, readout_gradient;
-  std::int64_t clock = 0;  // samples of the stream before the window
+  std::int64_t clock = 0;          // samples of the stream before the window
+  bool readout_is_trained = true;  // by the training; otherwise it learns by itself
 
   // Runs the network over rows [first, size) of the window.
   void forward(int first) { cell->forward(weights.data(), window.inputs(), first, window.size(), clock); }
+
+  // The model's answer to the newest sample.
+  void answer(T* out) { readout.answer(cell->hidden(window.size()), window.input(window.size() - 1), out); }
 
   // The oldest sample leaves the window. A forward pass must follow.
   void drop_first() {
@@ -42,8 +46,8 @@ struct Network {
 
   // The loss of all samples.
   void differentiate_window(int first) {
-    readout.differentiate(cell->hidden(first + 1), window.targets() + first, window.target_step(),
-                          window.size() - first, readout_gradient.data());
+    readout.differentiate(cell->hidden(first + 1), window.input(first), window.targets() + first,
+                          window.target_step(), window.size() - first, readout_gradient.data());
     back_propagate(first);
   }
 
@@ -51,8 +55,8 @@ struct Network {
   void differentiate_last(int first) {
     const int last = window.size() - 1;
     readout.silence(last - first);
-    readout.differentiate(cell->hidden(last + 1), window.targets() + last, window.target_step(), 1,
-                          readout_gradient.data(), last - first);
+    readout.differentiate(cell->hidden(last + 1), window.input(last), window.targets() + last,
+                          window.target_step(), 1, readout_gradient.data(), last - first);
     back_propagate(first);
   }
 
@@ -60,7 +64,8 @@ struct Network {
   void differentiate_output(int first, int k) {
     const int last = window.size() - 1;
     readout.silence(last - first);
-    readout.differentiate_output(cell->hidden(last + 1), k, readout_gradient.data(), last - first);
+    readout.differentiate_output(cell->hidden(last + 1), window.input(last), k, readout_gradient.data(),
+                                 last - first);
     back_propagate(first);
   }
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
+#include "archive.hpp"
 #include "buffer.hpp"
 
 namespace elman {
@@ -36,14 +38,54 @@ struct Moments {
     variance += (difference * (value - mean) - variance) * weight;
   }
 
+  // Whether the column has varied by more than rounding.
+  bool varies() const { return count >= 2 && deviation() > kConstant * std::abs(mean); }
+
   // 0 for an unknown value and for a column that has not varied yet.
   double standardise(double value) const {
-    const double sd = deviation();
-    if (std::isnan(value) || count < 2 || !(sd > kConstant * std::abs(mean))) return 0;
-    return std::clamp((value - mean) / sd, -kLimit, kLimit);
+    if (std::isnan(value) || !varies()) return 0;
+    return std::clamp((value - mean) / deviation(), -kLimit, kLimit);
   }
 
   double restore(double standardised) const { return count > 0 ? mean + deviation() * standardised : 0; }
 };
+
+// The moments of a column that may jump to another level or scale for good. Values out of reach are
+// surprises; as many of them in a row as `kConvinced` are no outliers but a new regime, which is adopted at
+// once.
+struct Regime {
+  static constexpr double kConvinced = 5;
+
+  Moments moments, surprises;
+  double usual_variance = 0;  // before the surprises
+
+  void observe(double value) {
+    if (std::isnan(value)) return;
+    if (!is_surprising(value)) {
+      moments.observe(value);
+      surprises = {};
+      return;
+    }
+    if (surprises.count == 0) usual_variance = moments.variance;
+    moments.observe(value);
+    surprises.observe(value);
+    if (surprises.count < kConvinced) return;
+    // A few values that happen to lie close together do not say that the spread has become small.
+    moments = {kConvinced, surprises.mean, std::max(surprises.variance, usual_variance)};
+    surprises = {};
+  }
+
+ private:
+  bool is_surprising(double value) const {
+    return moments.varies() && std::abs(value - moments.mean) > Moments::kLimit * moments.deviation();
+  }
+};
+
+// Walks moments, or regimes, as the doubles they consist of.
+template <class M>
+void exchange_moments(Archive& archive, const char* name, std::vector<M>& moments) {
+  constexpr std::size_t n = sizeof(M) / sizeof(double);
+  archive.array(name, reinterpret_cast<double*>(moments.data()), moments.size(), n, n);
+}
 
 }  // namespace elman

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "buffer.hpp"
+#include "lane.hpp"
 
 namespace elman {
 
@@ -15,11 +16,12 @@ class Window {
       : n_inputs_(n_inputs),
         n_outputs_(n_outputs),
         rows_(2 * std::size_t(capacity)),
-        inputs_(rows_ * n_inputs),
+        inputs_(rows_ * n_inputs + kLanes<T>),
         targets_(rows_ * n_outputs) {}
 
   int size() const { return size_; }
   T* inputs() { return inputs_.data() + begin_ * n_inputs_; }  // [size][n_inputs]
+  T* input(int i) { return inputs() + std::size_t(i) * n_inputs_; }
   T* targets() { return targets_.data() + begin_; }  // output k of sample i at [k * target_step + i]
   std::size_t target_step() const { return rows_; }  // NaN where unknown
 
@@ -87,7 +89,8 @@ class Window {
   std::size_t n_inputs_, n_outputs_;  // of a row
   std::size_t rows_, begin_ = 0;
   int size_ = 0, labelled_ = 0;
-  Buffer<T> inputs_, targets_;
+  Buffer<T> inputs_;  // with room behind the last row, so that a vector may begin anywhere in it
+  Buffer<T> targets_;
 };
 
 }  // namespace elman

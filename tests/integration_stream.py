@@ -1,13 +1,6 @@
-"""A stream with memory for the tests of the integrations, and whether there is a `Committee` yet."""
+"""A stream with memory for the tests of the integrations."""
 
 import numpy as np
-import pytest
-
-import elman
-
-needs_committee = pytest.mark.skipif(
-    not hasattr(elman, "Committee"), reason="elman.Committee is not there yet"
-)
 
 
 def stream(n=300, n_features=3, seed=0):

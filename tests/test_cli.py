@@ -1,5 +1,6 @@
 """The command line, as a person and as a script see it."""
 
+import json
 import os
 import subprocess
 import sys
@@ -19,43 +20,35 @@ def test_run_without_arguments_ends_with_the_table():
     result = invoke("run", "--rows", "3000")
 
     assert result.exit_code == 0
-    for expected in (
-        "kinematics",
-        "rows",
-        "3,000",
-        "rows per second",
-        "mean squared error",
-        "predicting the mean",
-        "local regret",
-    ):
+    for expected in ("kinematics", "SRNN-WOGD", "rows/s", "MSE", "last value", "mean so far", "local regret"):
         assert expected in result.output
 
 
-def numbers(output):
-    """The table's first column by its second."""
-    cells = [line.split("│") for line in output.splitlines() if line.count("│") == 3]
-    return {row[1].strip(): float(row[2].replace(",", "")) for row in cells}
+def results(*arguments):
+    return json.loads(invoke("run", "--json", *arguments).stdout)
 
 
 @pytest.mark.parametrize("stream", ["arm", "addition"])
 def test_run_learns_the_built_in_streams(stream):
-    table = numbers(invoke("run", "--stream", stream, "--rows", "20000", "--window", "100").output)
+    found = results("--stream", stream, "--rows", "20000", "--window", "100")
 
-    assert table["rows"] == 20000
-    assert table["mean squared error"] < 0.5 * table["of always predicting the mean"]
+    assert found["rows"] == 20000
+    assert found["mse"] < 0.5 * min(found["mse_of_mean"], found["mse_of_last_value"])
 
 
 def test_equal_seeds_give_equal_errors():
-    first, again, other = (numbers(invoke("run", "--rows", "2000", "--seed", seed).output) for seed in "112")
+    first, again, other = (results("--rows", "2000", "--seed", seed)["mse"] for seed in "112")
 
-    assert first["mean squared error"] == again["mean squared error"] != other["mean squared error"]
+    assert first == again != other
 
 
 def test_a_wrong_option_is_said_and_exits_with_2():
     result = invoke("run", "--rows", "0")
 
     assert result.exit_code == 2
-    assert "--rows" in result.output
+    assert result.stderr.startswith("elman: ")
+    assert "--rows" in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 def test_the_version_is_the_packages():
@@ -72,11 +65,55 @@ def test_data_list_names_every_dataset(monkeypatch, tmp_path):
     assert "elman data fetch" in output
 
 
-def test_fetching_what_does_not_exist_is_one_line_and_exits_with_1():
+def test_fetching_what_does_not_exist_is_one_line_and_exits_with_2():
     result = invoke("data", "fetch", "nonsense")
 
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "no dataset is called 'nonsense'" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("command", [["run"], ["compare"], ["inspect"], ["data", "list"], ["data", "fetch"]])
+def test_the_help_of_every_command_has_an_example(command):
+    result = invoke(*command, "--help")
+
+    assert result.exit_code == 0
+    assert f"elman {' '.join(command)}" in result.output.split("Example", 1)[1]
+
+
+def test_the_help_says_what_the_exit_codes_mean():
+    output = " ".join(invoke("--help").output.split())
+
+    assert "Exit codes: 0 all well" in output
+    assert "--install-completion" in output
+
+
+@pytest.mark.parametrize("command", [[], ["data"]])
+def test_a_command_alone_shows_its_help_and_exits_with_2(command):
+    result = invoke(*command)
+
+    assert result.exit_code == 2
+    assert "Usage" in result.output
+    assert "elman:" not in result.stderr
+
+
+def test_completion_knows_the_commands():
+    finished = subprocess.run(
+        [sys.executable, "-m", "elman"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"_ELMAN_COMPLETE": "complete_bash", "COMP_WORDS": "elman ins", "COMP_CWORD": "1"},
+    )
+
+    assert finished.stdout.split() == ["inspect"]
+
+
+def test_a_traceback_is_shown_only_with_debug():
+    plain, debugged = invoke("inspect", "nowhere"), invoke("inspect", "nowhere", "--debug")
+
+    assert plain.stderr == "elman: nowhere: No such file or directory\n"
+    assert "Traceback" in debugged.stderr
+    assert (plain.exit_code, debugged.exit_code) == (1, 1)
 
 
 def test_python_m_elman_works():

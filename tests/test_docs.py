@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import typer.main
 
-import elman
 from elman.cli import app
 
 ROOT = Path(__file__).parents[1]
@@ -19,9 +18,6 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 TOLERANCE = 0.15  # rounding differs between processors, and printed numbers have few digits
 COMMANDS = typer.main.get_command(app)
-# Pages may be ahead of the library while these are being written.
-ABSENT = [name for name in ["Committee"] if not hasattr(elman, name)]
-NO_FILES_YET = "target" not in {parameter.name for parameter in COMMANDS.commands["run"].params}
 
 
 @dataclass(frozen=True)
@@ -54,8 +50,6 @@ def test_python_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
     namespace, printed = {"__name__": "__page__"}, ""
     for block in blocks(page):
         if block.language == "python":
-            if any(name in block.text for name in ABSENT):
-                pytest.skip(f"{page.name}:{block.line} needs {', '.join(ABSENT)}")
             printed = output(page, block, namespace)
         elif block.language == "text" and printed:
             assert_alike(block.text, printed)
@@ -85,7 +79,7 @@ def test_commands_of_elman_exist_with_their_options(page):
 
 
 def check_command(words):
-    if words[:1] != ["elman"] or (NO_FILES_YET and len(words) > 2 and words[1] == "run"):
+    if words[:1] != ["elman"]:
         return
     command, words = COMMANDS, words[1:]
     while hasattr(command, "commands") and words and not words[0].startswith("-"):

@@ -14,13 +14,13 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from elman import LSTM, SRNN, WOGD, Adam, OnlineRNN
 from elman.integrations.sklearn import CommitteeRegressor, OnlineRNNRegressor
-from integration_stream import needs_committee, stream
+from integration_stream import stream
 
 SMALL = {"cell": SRNN(5), "training": WOGD(window=10), "random_state": 1}
 
 every_regressor = pytest.mark.parametrize(
     ("kind", "options"),
-    [(OnlineRNNRegressor, SMALL), pytest.param(CommitteeRegressor, {}, marks=needs_committee)],
+    [(OnlineRNNRegressor, SMALL), (CommitteeRegressor, {})],
 )
 
 
@@ -29,7 +29,7 @@ every_regressor = pytest.mark.parametrize(
     [
         (OnlineRNNRegressor, {}),
         (OnlineRNNRegressor, {"cell": LSTM(4), "training": Adam(rate=0.05)}),
-        pytest.param(CommitteeRegressor, {}, marks=needs_committee),
+        (CommitteeRegressor, {}),
     ],
 )
 def test_passes_every_check_of_scikit_learn(kind, options):

@@ -3,6 +3,7 @@ import gzip
 import os
 import re
 import sys
+import threading
 import tracemalloc
 from datetime import datetime, timedelta
 from io import StringIO
@@ -253,3 +254,39 @@ def test_a_quoted_line_break_does_not_confuse_line_numbers():
     stream = read_csv(StringIO('note,y\n"two\nlines",1\nx,wrong\n'), ignore=["note"])
     with pytest.raises(ValueError, match="line 4, column 'y'"):
         stream.take()
+
+
+def test_text_columns_are_left_out_where_that_is_asked_for():
+    stream = read_csv(
+        StringIO("town,when,load\nAnkara,2024-01-01,1\nBerlin,2024-01-02,2\n"), ignore_text=True
+    )
+
+    assert (stream.left_out, stream.dates, stream.n_inputs) == (("town",), ("when",), 6)
+    np.testing.assert_array_equal(stream.take()[1], [1, 2])
+
+
+def test_a_target_of_text_is_refused_even_if_text_is_left_out():
+    with pytest.raises(ValueError, match="'high' is neither a number"):
+        read_csv(StringIO("a,load\n1,high\n"), ignore_text=True)
+
+
+def test_a_column_said_to_hold_dates_may_begin_empty():
+    X, _ = read_csv(StringIO("when,load\n,1\n2024-01-01 06:00,2\n"), dates=["when"]).take()
+
+    assert np.isnan(X[0]).all()
+    np.testing.assert_allclose(X[1, :2], [1, 0], atol=1e-12)
+
+
+def test_a_named_pipe_is_opened_once_and_read_whole(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    lines = "a,y\n" + "".join(f"{i},{2 * i}\n" for i in range(20_000))
+    writer = threading.Thread(target=lambda: pipe.write_text(lines))
+    writer.start()
+    stream = read_csv(pipe)
+    X, y = stream.take()
+    writer.join()
+    stream._text._file.close()
+
+    np.testing.assert_array_equal(X[:, 0], np.arange(20_000))
+    np.testing.assert_array_equal(y, 2 * np.arange(20_000))

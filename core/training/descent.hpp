@@ -22,10 +22,11 @@ class Descent : public Training<T> {
     static_cast<Rule&>(*this).begin(t);
     Vec<T> check = {};  // stays 0 unless a weight or a moment is infinite or NaN
     check += cell_.step(static_cast<Rule&>(*this), network.weights, network.gradient);
-    check += readout_.step(static_cast<Rule&>(*this), network.readout.weights(), network.readout_gradient);
+    if (network.readout_is_trained)
+      check += readout_.step(static_cast<Rule&>(*this), network.readout.weights(), network.readout_gradient);
     if (sum<T>(check) != 0) return;
     cell_.accept(network.weights);
-    readout_.accept(network.readout.weights());
+    if (network.readout_is_trained) readout_.accept(network.readout.weights());
     network.cell->refresh(network.weights.data());
   }
 
@@ -36,8 +37,7 @@ class Descent : public Training<T> {
       for (const Block& block : network.cell->blocks())
         archive.array((prefix + block.name).c_str(), cell_.moments[m].data() + block.offset, block.columns,
                       block.rows, block.stride);
-      archive.array((prefix + "C").c_str(), readout_.moments[m].data(), network.readout.n_outputs(),
-                    network.cell->n_hidden(), network.readout.stride());
+      network.readout.exchange(archive, prefix, readout_.moments[m]);
     }
   }
 
@@ -78,7 +78,7 @@ class Descent : public Training<T> {
   };
 
   void begin(Network<T>& network) {
-    if (cell_.next.size() > 0) return;
+    if (readout_.next.size() > 0) return;
     cell_.resize(network.weights.size());
     readout_.resize(network.readout.weights().size());
   }

@@ -36,9 +36,9 @@ class EKF final : public Training<T> {
     network.cell->refresh(network.weights.data());
   }
 
-  // The lower triangle of P, row by row, over all weights: the blocks of the cell in their order and then the
-  // readout, a matrix column by column and the readout output by output. Weights that the cell does not have
-  // are listed, too, so that the order can be told from the shapes alone.
+  // The lower triangle of P, row by row, over all weights: the blocks of the cell in their order and then C
+  // and D, a matrix of the cell column by column and of the readout output by output. Weights that are not
+  // filtered are listed, too, so that the order can be told from the shapes alone.
   void exchange(Archive& archive, Network<T>& network) override {
     begin(network);
     covariance_.step(U_.data(), pending_, pending_ > 0 ? process_noise_ : T(0), nullptr, 0, nullptr);
@@ -74,12 +74,9 @@ class EKF final : public Training<T> {
           filtered_.push_back(exists[place] != 0 ? int(cell_places_.size()) : -1);
           if (exists[place] != 0) cell_places_.push_back(place);
         }
-    int n = int(cell_places_.size());
-    for (int k = 0; k < network.readout.n_outputs(); ++k)
-      for (int i = 0; i < network.cell->n_hidden(); ++i) {
-        filtered_.push_back(n++);
-        readout_places_.push_back(std::size_t(k) * network.readout.stride() + i);
-      }
+    list_readout(network, 0, network.readout.n_hidden());
+    list_readout(network, network.readout.skip_offset(), network.readout.n_skipped());
+    const int n = int(cell_places_.size() + readout_places_.size());
     rounding_ = std::numeric_limits<T>::epsilon() * std::sqrt(T(n)) * initial_variance_;
     process_noise_ = std::max(process_noise_, rounding_);
     covariance_ = Covariance<T>(n, initial_variance_, std::min(process_noise_, initial_variance_),
@@ -89,6 +86,17 @@ class EKF final : public Training<T> {
     moved_ = Buffer<T>(covariance_.stride());
     answer_ = Buffer<T>(n_outputs);
     error_ = noise_ = gain_ = answer_;
+  }
+
+  // Lists `columns` weights from `offset` on of every row of the readout.
+  void list_readout(Network<T>& network, int offset, int columns) {
+    for (int k = 0; k < network.readout.n_outputs(); ++k)
+      for (int i = 0; i < columns; ++i) {
+        filtered_.push_back(network.readout_is_trained ? int(cell_places_.size() + readout_places_.size())
+                                                       : -1);
+        if (network.readout_is_trained)
+          readout_places_.push_back(std::size_t(k) * network.readout.stride() + offset + i);
+      }
   }
 
   // Calls f(place, i, j, whether on the diagonal) for every entry of the triangle that is exchanged, where i
@@ -104,7 +112,7 @@ class EKF final : public Training<T> {
   int measure(Network<T>& network, int first) {
     const int last = network.window.size() - 1;
     const T* y = network.window.targets() + last;
-    network.readout.answer(network.cell->hidden(last + 1), answer_.data());
+    network.answer(answer_.data());
     int known = 0;
     for (int k = 0; k < network.readout.n_outputs(); ++k, y += network.window.target_step()) {
       if (std::isnan(*y)) continue;

@@ -24,7 +24,7 @@ class WOGD final : public Training<T> {
 
   void prepare(Network<T>& network) override {
     for (const Block& block : network.cell->blocks()) project(network.weights.data(), block);
-    clip_readout(network);
+    if (network.readout_is_trained) clip_readout(network);
   }
 
   void update(Network<T>& network, int first, std::int64_t t, double* smoothness) override {
@@ -33,7 +33,7 @@ class WOGD final : public Training<T> {
     if (smoothness != nullptr) previous_gradient_ = network.gradient;
     if (!step(network, samples)) return;
     if (smoothness != nullptr) *smoothness = measure_smoothness(network, first, samples);
-    step_readout(network, samples, t);
+    if (network.readout_is_trained) step_readout(network, samples, t);
   }
 
  private:

@@ -4,8 +4,11 @@ from importlib import import_module
 from typing import Any
 
 from elman import theory
-from elman.cells import GRU, LSTM, NARX, SRNN, Clockwork
+from elman.cells import GRU, LSTM, NARX, SRNN, Clockwork, Linear
+from elman.committee import Committee
 from elman.learner import OnlineRNN
+from elman.members import Member
+from elman.readouts import RLS, Gradient
 from elman.training import EKF, SGD, WOGD, Adam, RMSprop
 
 __all__ = [
@@ -13,11 +16,16 @@ __all__ = [
     "GRU",
     "LSTM",
     "NARX",
+    "RLS",
     "SGD",
     "SRNN",
     "WOGD",
     "Adam",
     "Clockwork",
+    "Committee",
+    "Gradient",
+    "Linear",
+    "Member",
     "OnlineRNN",
     "RMSprop",
     "streams",

@@ -9,7 +9,7 @@ def main() -> None:
         from elman.cli import app  # noqa: PLC0415 - the command line's libraries are an extra
     except ModuleNotFoundError as error:
         sys.exit(f"elman: the command line needs {error.name}: pip install 'elman[cli]'")
-    app()
+    app(prog_name="elman")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ T = TypeVar("T")
 _PAPER_NAMES = {"CWRNN": "Clockwork"}
 
 
-def configured(
+def from_name(
     name: str, options: dict[str, Any], others: tuple[str, ...]
 ) -> tuple[Cell, Training, dict[str, Any]]:
     """Return the cell and the training called `name`, made with their `options`, and the other options.

@@ -26,11 +26,16 @@ _MAGIC = b"elman\x00"
 _VERSION = 1
 _PREFIX = struct.Struct("<6sHI")
 _DIGEST_SIZE = 16
-_TYPES: dict[str, np.dtype[Any]] = {"f4": np.dtype("<f4"), "f8": np.dtype("<f8"), "i8": np.dtype("<i8")}
+_TYPES: dict[str, np.dtype[Any]] = {
+    "f4": np.dtype("<f4"),
+    "f8": np.dtype("<f8"),
+    "i8": np.dtype("<i8"),
+    "u1": np.dtype("u1"),
+}
 
 
 def dump(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
-    """Return `header` (JSON values) and `arrays` (float32, float64 or int64) as bytes."""
+    """Return `header` (JSON values) and `arrays` (float32, float64, int64 or uint8) as bytes."""
     listed = [[name, array.dtype.str[1:], list(array.shape)] for name, array in arrays.items()]
     text = json.dumps(header | {"arrays": listed}, allow_nan=False).encode()
     body = b"".join(
@@ -83,8 +88,14 @@ def check(arrays: dict[str, NDArray[Any]], n_inputs: int, n_outputs: int, n_hidd
     """Raise ValueError unless the arrays have the header's sizes, before memory is taken for those."""
     if arrays["C"].shape != (n_outputs, n_hidden) or arrays["input_moments"].shape != (n_inputs, 3):
         raise ValueError("the sizes in the header are not those of the arrays")
+    check_finite(arrays)
+
+
+def check_finite(arrays: dict[str, NDArray[Any]]) -> None:
+    """Raise ValueError if a number is not finite, except targets that may be unknown."""
     for name, array in arrays.items():
-        if not np.all(np.isfinite(array) | (np.isnan(array) if name == "window_targets" else False)):
+        may_be_unknown = name in {"window_targets", "history"}
+        if not np.all(np.isfinite(array) | (np.isnan(array) & may_be_unknown)):
             raise ValueError(f"array '{name}' holds values that are not finite")
 
 

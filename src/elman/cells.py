@@ -1,6 +1,6 @@
 """Cells: the recurrence of a network. A cell is a description; it holds no weights and no state."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import ClassVar
 
@@ -40,6 +40,24 @@ class SRNN(Cell):
     Traceback (most recent call last):
     ValueError: n_hidden must be a whole number of at least 1, got 0
     """
+
+
+@dataclass(frozen=True)
+class Linear(Cell):
+    """No recurrence and no hidden unit: what a readout with a skip makes of the inputs alone.
+
+    ``OnlineRNN(Linear(), readout=RLS())`` is linear regression by recursive least squares.
+
+    Examples
+    --------
+    >>> Linear()
+    Linear()
+    """
+
+    n_hidden: int = field(default=0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Nothing can be wrong with it."""
 
 
 @dataclass(frozen=True)

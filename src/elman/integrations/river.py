@@ -14,13 +14,15 @@ import numpy as np
 from river import base, conf
 from river.utils import dataframe
 
-import elman
+from elman.committee import Committee
 from elman.learner import OnlineRNN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from elman.cells import Cell
+    from elman.members import Member
+    from elman.readouts import Readout
     from elman.training import Training
 
 __all__ = [
@@ -41,6 +43,7 @@ class _OnlineRNN(base.Estimator):
         self,
         cell: Cell | None = None,
         training: Training | None = None,
+        readout: Readout | None = None,
         *,
         scale: bool = True,
         dtype: str = "float32",
@@ -48,21 +51,31 @@ class _OnlineRNN(base.Estimator):
     ) -> None:
         self.cell = cell
         self.training = training
+        self.readout = readout
         self.scale = scale
         self.dtype = dtype
         self.seed = seed
-        self.model = OnlineRNN(cell, training, loss=self._loss, scale=scale, dtype=dtype, seed=seed)
+        self.model = OnlineRNN(cell, training, readout, loss=self._loss, scale=scale, dtype=dtype, seed=seed)
 
 
 class _Committee(base.Estimator):
     """The parameters of a `Committee`, and one."""
 
-    def __init__(self, *, lags: int | None = None, dtype: str = "float32", seed: int = 0) -> None:
+    def __init__(
+        self,
+        members: Sequence[Member] | None = None,
+        *,
+        lags: int = 6,
+        threads: int = 1,
+        dtype: str = "float32",
+        seed: int | None = 0,
+    ) -> None:
+        self.members = members
         self.lags = lags
+        self.threads = threads
         self.dtype = dtype
         self.seed = seed
-        options = {} if lags is None else {"lags": lags}
-        self.model = elman.Committee(dtype=dtype, seed=seed, **options)
+        self.model = Committee(members, lags=lags, threads=threads, dtype=dtype, seed=seed)
 
 
 class _Regressor(base.MiniBatchRegressor):
@@ -139,7 +152,7 @@ class OnlineRNNRegressor(_OnlineRNN, _Regressor):
 class CommitteeRegressor(_Committee, _Regressor):
     """An `elman.Committee` as a River regressor, with intervals.
 
-    The parameters are those of `elman.Committee`; `lags` None stands for its default.
+    The parameters are those of `elman.Committee`.
 
     Attributes
     ----------
@@ -176,7 +189,7 @@ class OnlineRNNMultiTargetRegressor(_OnlineRNN, _MultiTargetRegressor):
 class CommitteeMultiTargetRegressor(_Committee, _MultiTargetRegressor):
     """An `elman.Committee` as a River regressor of several targets.
 
-    The parameters are those of `elman.Committee`; `lags` None stands for its default.
+    The parameters are those of `elman.Committee`.
 
     Attributes
     ----------

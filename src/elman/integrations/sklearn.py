@@ -15,12 +15,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-import elman
+from elman.committee import Committee
 from elman.learner import OnlineRNN
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from elman._rows import Float64
     from elman.cells import Cell
+    from elman.members import Member
+    from elman.readouts import Readout
     from elman.training import Training
 
 __all__ = ["CommitteeRegressor", "OnlineRNNRegressor"]
@@ -127,6 +131,7 @@ class OnlineRNNRegressor(_OnlineRegressor):
         self,
         cell: Cell | None = None,
         training: Training | None = None,
+        readout: Readout | None = None,
         *,
         scale: bool = True,
         dtype: str = "float32",
@@ -134,25 +139,32 @@ class OnlineRNNRegressor(_OnlineRegressor):
     ) -> None:
         self.cell = cell
         self.training = training
+        self.readout = readout
         self.scale = scale
         self.dtype = dtype
         self.random_state = random_state
 
     def _new_model(self) -> OnlineRNN:
-        seed = self._seed(self.random_state)
-        return OnlineRNN(self.cell, self.training, scale=self.scale, dtype=self.dtype, seed=seed)
+        return OnlineRNN(
+            self.cell,
+            self.training,
+            self.readout,
+            scale=self.scale,
+            dtype=self.dtype,
+            seed=self._seed(self.random_state),
+        )
 
 
 class CommitteeRegressor(_OnlineRegressor):
     """An `elman.Committee` as a scikit-learn regressor.
 
-    The parameters are those of `elman.Committee`, but for the seed, which has scikit-learn's name; `lags`
-    None stands for its default.
+    The parameters are those of `elman.Committee`, but for the seed, which has scikit-learn's name.
 
     Parameters
     ----------
     random_state
-        Seed of the initial weights: a whole number, or a NumPy `RandomState`.
+        Seed of the initial weights: a whole number, a NumPy `RandomState`, or None for other weights each
+        time.
 
     Attributes
     ----------
@@ -162,11 +174,26 @@ class CommitteeRegressor(_OnlineRegressor):
         As for every scikit-learn estimator.
     """
 
-    def __init__(self, *, lags: int | None = None, dtype: str = "float32", random_state: Any = 0) -> None:
+    def __init__(
+        self,
+        members: Sequence[Member] | None = None,
+        *,
+        lags: int = 6,
+        threads: int = 1,
+        dtype: str = "float32",
+        random_state: Any = 0,
+    ) -> None:
+        self.members = members
         self.lags = lags
+        self.threads = threads
         self.dtype = dtype
         self.random_state = random_state
 
-    def _new_model(self) -> Any:
-        options = {} if self.lags is None else {"lags": self.lags}
-        return elman.Committee(dtype=self.dtype, seed=self._seed(self.random_state), **options)
+    def _new_model(self) -> Committee:
+        return Committee(
+            self.members,
+            lags=self.lags,
+            threads=self.threads,
+            dtype=self.dtype,
+            seed=self._seed(self.random_state),
+        )

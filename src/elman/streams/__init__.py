@@ -5,7 +5,7 @@ arrays, and `names`, `n_inputs`, `target`, `name` and `source` say what they are
 """
 
 from .addition import binary_addition
-from .csv_stream import read_csv
+from .csv_stream import CsvStream, read_csv
 from .datasets import DATASETS, Dataset, load
 from .drift import Drift
 from .fetch_error import FetchError
@@ -18,6 +18,7 @@ from .stream import Stream
 
 __all__ = [
     "DATASETS",
+    "CsvStream",
     "Dataset",
     "Drift",
     "FetchError",

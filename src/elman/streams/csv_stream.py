@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from .columns import Column, Numbers, column, date, number
+from .columns import Column, Dates, Numbers, column, date, number
 from .stream import Floats, Sample, Stream
 from .text import Readable, Text, text
 
@@ -21,8 +21,14 @@ Row: TypeAlias = tuple[int, list[str]]
 
 
 def read_csv(
-    path: Readable, target: str | int | None = None, *, ignore: Collection[str] = (), name: str | None = None
-) -> Stream:
+    path: Readable,
+    target: str | int | None = None,
+    *,
+    ignore: Collection[str] = (),
+    ignore_text: bool = False,
+    dates: Collection[str] = (),
+    name: str | None = None,
+) -> CsvStream:
     r"""Make a stream of a CSV file with a header line.
 
     Columns of numbers become inputs as they are. A column whose first value is an ISO date becomes six: the
@@ -40,6 +46,11 @@ def read_csv(
         Name of the column to predict, or its place from 0 (from -1, backwards). The last one if not said.
     ignore
         Names of columns to leave out.
+    ignore_text
+        Leave out the columns whose first value is neither a number nor a date, instead of refusing them; the
+        stream's `left_out` names them.
+    dates
+        Names of columns that hold dates, whatever their first value is; an empty one does not show it.
     name
         What to call the stream; the file's name if not said.
 
@@ -70,16 +81,35 @@ def read_csv(
     _check_length(source.label, first, header)
     target_name = _target_name(source.label, header, target)
     _check_ignored(source.label, header, target_name, ignore)
-    columns = [
-        _column(source.label, header, place, first) for place, each in enumerate(header) if each not in ignore
-    ]
-    return CsvStream(source, name or source.name, header, columns, target_name)
+    columns, left_out = list[Column](), list[str]()
+    for place, each in enumerate(header):
+        if each in ignore or (ignore_text and each != target_name and _is_text(first, place)):
+            left_out.append(each)
+        elif each in dates:
+            columns.append(Dates(each, place))
+        else:
+            columns.append(_column(source.label, header, place, first))
+    return CsvStream(source, name or source.name, header, columns, target_name, left_out=left_out)
 
 
 class CsvStream(Stream):
-    """A CSV file whose columns have been understood; made by `read_csv`."""
+    """A CSV file whose columns have been understood; made by `read_csv`.
 
-    def __init__(self, text: Text, name: str, header: list[str], columns: list[Column], target: str) -> None:
+    `dates` names the columns that hold dates, `left_out` those that are not read.
+    """
+
+    def __init__(
+        self,
+        text: Text,
+        name: str,
+        header: list[str],
+        columns: list[Column],
+        target: str,
+        *,
+        left_out: Collection[str] = (),
+    ) -> None:
+        self.dates = tuple(each.name for each in columns if isinstance(each, Dates))
+        self.left_out = tuple(left_out)
         self._text = text
         self._header = header
         self._inputs = [each for each in columns if each.name != target]
@@ -166,6 +196,10 @@ def _check_ignored(label: str, header: list[str], target: str, ignore: Collectio
         raise ValueError(f"{label} has no column {unknown[0]!r} to ignore; it has {', '.join(header)}")
     if target in ignore:
         raise ValueError(f"{label}: column {target!r} is the target and cannot be ignored")
+
+
+def _is_text(first: Row, place: int) -> bool:
+    return column("", place, first[1][place]) is None
 
 
 def _column(label: str, header: list[str], place: int, first: Row) -> Column:

@@ -106,7 +106,12 @@ def text(source: Readable) -> Text:
     if source == "-":
         return _open_text(sys.stdin, "standard input")
     if isinstance(source, (str, os.PathLike)):
-        return PathText(Path(source))
+        path = Path(source)
+        if (
+            path.is_fifo()
+        ):  # as in `elman run <(command)`: a second opening would miss what the first has read
+            return PipeText(path.open(encoding="utf-8-sig", newline=""), str(path))
+        return PathText(path)
     name = getattr(source, "name", None)
     return _open_text(source, name if isinstance(name, str) else "open file")
 

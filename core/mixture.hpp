@@ -1,0 +1,71 @@
+// Who is trusted: convex weights for several forecasts of one target, learned online.
+//
+// ML-Poly of Gaillard, Stoltz and van Erven (2014), "A second-order bound with excess losses", on the
+// gradient of the squared loss, with discounted sums. Its regret is bounded whatever the data, see
+// docs/committee.md.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "archive.hpp"
+#include "buffer.hpp"
+
+namespace elman {
+
+class Mixture {
+ public:
+  static constexpr double kDiscount = 0.999;
+
+  explicit Mixture(int members) : regret_(members), variation_(members), weights_(members) { weigh(); }
+
+  const Buffer<double>& weights() const { return weights_; }
+
+  double combine(const double* forecasts) const {
+    double sum = 0;
+    for (std::size_t m = 0; m < weights_.size(); ++m) sum += weights_[m] * forecasts[m];
+    return sum;
+  }
+
+  // With r_m what would have been gained, to first order, by trusting member m instead of the mixture:
+  //   R_m <- g R_m + r_m,  V_m <- g V_m + r_m^2,  B <- max(g B, max r^2),  weight_m ~ max(R_m, 0) / (B +
+  //   V_m).
+  // The first r beyond the range B seen before is brought back to it: no single sample decides.
+  void learn(const double* forecasts, double target) {
+    const double mixed = combine(forecasts), slope = 2 * (mixed - target);
+    double largest = 0;
+    for (std::size_t m = 0; m < regret_.size(); ++m)
+      largest = std::max(largest, std::abs(slope * (mixed - forecasts[m])));
+    const double shrink = largest * largest > range_ ? std::sqrt(range_) / largest : 1;
+    for (std::size_t m = 0; m < regret_.size(); ++m) {
+      const double r = shrink * slope * (mixed - forecasts[m]);
+      regret_[m] = kDiscount * regret_[m] + r;
+      variation_[m] = kDiscount * variation_[m] + r * r;
+    }
+    range_ = std::max(kDiscount * range_, largest * largest);
+    weigh();
+  }
+
+  void exchange(Archive& archive) {
+    archive.array("regret", regret_.data(), 1, regret_.size(), regret_.size());
+    archive.array("variation", variation_.data(), 1, variation_.size(), variation_.size());
+    archive.value("range", range_);
+    weigh();
+  }
+
+ private:
+  void weigh() {
+    double sum = 0;
+    for (std::size_t m = 0; m < regret_.size(); ++m) {
+      const double scale = range_ + variation_[m];
+      weights_[m] = regret_[m] > 0 && scale > 0 ? regret_[m] / scale : 0;
+      sum += weights_[m];
+    }
+    for (double& w : weights_) w = sum > 0 ? w / sum : 1 / double(weights_.size());
+  }
+
+  Buffer<double> regret_, variation_, weights_;
+  double range_ = 0;
+};
+
+}  // namespace elman

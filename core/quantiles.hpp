@@ -1,0 +1,79 @@
+// How wrong a forecast will be: quantiles of its errors that keep their coverage on any stream.
+//
+// Each quantile moves up when an error lies above it and down when one does not, in proportion to its level:
+// online conformal prediction (Gibbs and Candes 2021; Angelopoulos, Candes and Tibshirani 2023). However the
+// errors come, the share of them below it tends to its level. They are measured in units of the recent error,
+// so that calm and wild times get the width they need.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "archive.hpp"
+
+namespace elman {
+
+class Quantiles {
+ public:
+  // The error below which a share of `level` of the errors is expected; infinite before there were any.
+  double at(double level) const {
+    if (count_ < kFirst) return level < 0.5 ? -HUGE_VAL : HUGE_VAL;
+    std::array<double, kLevels> sorted = quantiles_;
+    std::sort(sorted.begin(), sorted.end());
+    const double z = normal_quantile(level);
+    std::size_t j = 1;
+    while (j + 1 < kLevels && normal_quantile(kLevel[j]) < z) ++j;
+    const double left = normal_quantile(kLevel[j - 1]), right = normal_quantile(kLevel[j]);
+    const double share = (z - left) / (right - left);
+    return unit() * (sorted[j - 1] + share * (sorted[j] - sorted[j - 1]));
+  }
+
+  void learn(double error) {
+    const double relative = error / unit();
+    if (count_ >= kFirst) {
+      const double step = kStep * std::max(std::pow(double(count_ - kFirst + 1), -0.6), kSmallestStep);
+      for (std::size_t j = 0; j < kLevels; ++j)
+        quantiles_[j] += step * (kLevel[j] - (relative <= quantiles_[j] ? 1 : 0));
+    }
+    ++count_;
+    const double weight = std::max(1 / double(count_), kFade);
+    variance_ +=
+        (std::min(error * error, count_ > kFirst ? kLimit * variance_ : HUGE_VAL) - variance_) * weight;
+  }
+
+  void exchange(Archive& archive) {
+    archive.array("quantiles", quantiles_.data(), 1, kLevels, kLevels);
+    archive.value("error_variance", variance_);
+    archive.value("error_count", count_);
+  }
+
+ private:
+  static constexpr std::size_t kLevels = 12;
+  static constexpr std::array<double, kLevels> kLevel = {0.005, 0.01, 0.025, 0.05,  0.1,  0.25,
+                                                         0.75,  0.9,  0.95,  0.975, 0.99, 0.995};
+  static constexpr std::int64_t kFirst = 2;      // errors that only set the unit
+  static constexpr double kStep = 1.5;           // of a quantile, in units; falls with the number of errors
+  static constexpr double kSmallestStep = 0.02;  // to this share, so that drift is followed for ever
+  static constexpr double kFade = 0.03;          // share of the newest error in the unit
+  static constexpr double kLimit = 25;  // one error raises the variance no further than by this factor
+
+  double unit() const { return std::sqrt(variance_) + 1e-12; }
+
+  // Of the standard normal distribution, to three digits (Abramowitz and Stegun 26.2.23): the abscissa in
+  // which quantiles are interpolated.
+  static double normal_quantile(double p) {
+    const double q = std::min(p, 1 - p), t = std::sqrt(-2 * std::log(q));
+    const double z =
+        t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+    return p < 0.5 ? -z : z;
+  }
+
+  std::array<double, kLevels> quantiles_ = {-2.576, -2.326, -1.96, -1.645, -1.282, -0.674,
+                                            0.674,  1.282,  1.645, 1.96,   2.326,  2.576};
+  double variance_ = 0;
+  std::int64_t count_ = 0;
+};
+
+}  // namespace elman

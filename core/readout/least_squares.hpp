@@ -1,0 +1,116 @@
+// Recursive least squares for the readout: the weights over [h; x] that fit the past best, the past fading.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "../archive.hpp"
+#include "../options.hpp"
+#include "readout.hpp"
+
+namespace elman {
+
+// The weights w over phi = [h; x] minimise the sum of f^age (y - w phi)^2 over all samples, plus |w|^2 / v0:
+// a ridge regression whose past fades. With P the inverse of its matrix, a sample changes them by
+//   S = f + phi^T P phi,  w <- w + P phi (y - w phi) / S,  P <- (P - P phi phi^T P / S) / f,
+// in double whatever T is. The penalty would fade as well; each sample therefore also renews that of one
+// weight, in turn, as a sample would that says 'w_i = 0'. So P stays below about v0 and nothing can grow
+// beyond all bounds where samples say nothing of a direction for a long time. P is the same for all outputs:
+// a sample with any known target sharpens it for all.
+template <class T>
+class LeastSquares {
+ public:
+  LeastSquares(const Options& options, const Readout<T>& readout)
+      : forgetting_(options.number("forgetting")),
+        initial_variance_(options.number("initial_variance")),
+        n_(readout.n_hidden() + readout.n_skipped()),
+        stride_(padded<double>(n_)),
+        covariance_(std::size_t(n_) * stride_),
+        phi_(stride_),
+        u_(stride_),
+        v_(stride_) {
+    for (int i = 0; i < n_; ++i) covariance_[std::size_t(i) * stride_ + i] = initial_variance_;
+  }
+
+  // Learns the t-th sample, in state h with input x; the target of output k is targets[k * target_step], NaN
+  // where unknown.
+  void learn(Readout<T>& readout, const T* h, const T* x, const T* targets, std::size_t target_step,
+             std::int64_t t) {
+    std::copy_n(h, std::size_t(readout.n_hidden()), phi_.data());
+    std::copy_n(x, std::size_t(readout.n_skipped()), phi_.data() + readout.n_hidden());
+    for (int i = 0; i < n_; ++i) u_[i] = dot(&covariance_[std::size_t(i) * stride_], phi_.data());
+    const double S = forgetting_ + std::max(dot(u_.data(), phi_.data()), 0.0);
+    for (int k = 0; k < readout.n_outputs(); ++k) {
+      const T y = targets[k * target_step];
+      if (!std::isnan(y)) correct(readout, k, double(y), S);
+    }
+    const double scale = 1 / std::sqrt(S);
+    for (double& u : u_) u *= scale;
+    renew_penalty(readout, int(t % n_));
+    for (int i = 0; i < n_; ++i) fade_row(i);
+  }
+
+  // The lower triangle of P, row by row.
+  void exchange(Archive& archive) {
+    Buffer<double> triangle(std::size_t(n_) * (n_ + 1) / 2);
+    double* entry = triangle.data();
+    for (int i = 0; i < n_; ++i) entry = std::copy_n(&covariance_[std::size_t(i) * stride_], i + 1, entry);
+    archive.array("least_squares", triangle.data(), 1, triangle.size(), triangle.size());
+    entry = triangle.data();
+    for (int i = 0; i < n_; ++i)
+      for (int j = 0; j <= i; ++j)
+        covariance_[std::size_t(i) * stride_ + j] = covariance_[std::size_t(j) * stride_ + i] = *entry++;
+  }
+
+ private:
+  void correct(Readout<T>& readout, int k, double y, double S) {
+    double error = y;
+    for (int i = 0; i < n_; ++i) error -= double(*weight(readout, k, i)) * phi_[i];
+    for (int i = 0; i < n_; ++i) *weight(readout, k, i) += T(error / S * u_[i]);
+  }
+
+  // The sample 'w_i = 0' of variance v0 / (n (1 - f)): its turn comes every n samples, by when a share of n
+  // (1 - f) of the penalty has faded. Leaves in v_ what it takes off P.
+  void renew_penalty(Readout<T>& readout, int i) {
+    for (int j = 0; j < stride_; ++j)
+      v_[j] = (covariance_[std::size_t(i) * stride_ + j] - u_[i] * u_[j]) / forgetting_;
+    const double information = n_ * (1 - forgetting_) / initial_variance_;
+    const double scale = std::sqrt(information / (1 + information * v_[i]));
+    for (double& v : v_) v *= scale;
+    for (int k = 0; k < readout.n_outputs(); ++k) {
+      const double w = *weight(readout, k, i);
+      for (int j = 0; j < n_; ++j) *weight(readout, k, j) -= T(w * scale * v_[j]);
+    }
+  }
+
+  // Row i of P <- (P - u u^T) / f - v v^T. Every product is the same for an entry and its mirror image: P
+  // stays symmetric to the bit.
+  void fade_row(int i) {
+    const Vec<double> u = splat(-u_[i]), v = splat(-v_[i]), fade = splat(1 / forgetting_);
+    double* row = &covariance_[std::size_t(i) * stride_];
+    for (int j = 0; j < stride_; j += kLanes<double>) {
+      const Vec<double> faded = fade * fma<double>(u, load<double>(&u_[j]), load<double>(row + j));
+      store<double>(row + j, fma<double>(v, load<double>(&v_[j]), faded));
+    }
+  }
+
+  // Weight i of output k: of the hidden units first, then of the inputs.
+  static T* weight(Readout<T>& readout, int k, int i) {
+    T* row = readout.weights().data() + std::size_t(k) * readout.stride();
+    return i < readout.n_hidden() ? row + i : row + readout.skip_offset() + i - readout.n_hidden();
+  }
+
+  double dot(const double* a, const double* b) const {
+    Vec<double> total = {};
+    for (int i = 0; i < stride_; i += kLanes<double>)
+      total = fma<double>(load<double>(a + i), load<double>(b + i), total);
+    return sum<double>(total);
+  }
+
+  double forgetting_, initial_variance_;
+  int n_, stride_;
+  Buffer<double> covariance_, phi_, u_, v_;
+};
+
+}  // namespace elman

@@ -1,0 +1,79 @@
+"""`elman compare`: several models on the same file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path  # noqa: TC003 - typer reads the annotation
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from elman import _models, durable
+from elman.cli import options, sources
+from elman.cli.console import err, headline, out, tell
+from elman.cli.progress import learning
+from elman.cli.report import as_json, errors_table
+
+if TYPE_CHECKING:
+    from elman.durable import Session
+    from elman.streams import Stream
+
+_DEFAULT_MODELS = ",".join(dict.fromkeys([_models.DEFAULT, "SRNN-EKF", "SRNN-WOGD", "LSTM-Adam"]))
+
+
+def compare(  # noqa: PLR0917 - typer makes an option of each
+    file: options.File,
+    models: Annotated[str, typer.Option(metavar="A,B,…", help="Names, as in elman run.")] = _DEFAULT_MODELS,
+    target: options.Target = None,
+    lags: Annotated[int, typer.Option(min=0, metavar="N", help=options.LAGS)] = sources.DEFAULT_LAGS,
+    ignore: options.Ignore = None,
+    rows: options.Rows = None,
+    plot: Annotated[Path | None, typer.Option(metavar="OUT.png", help="Draw the learning curves.")] = None,
+    as_object: options.Json = False,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the initial weights.")] = 0,
+) -> None:
+    """Let several models learn the same file and show them side by side.
+
+    Every row is predicted before it is learned. All models get the same inputs, in the same order.
+
+    **Examples**
+
+    `elman compare load.csv --target load`
+
+    `elman compare load.csv.gz --models SRNN-EKF,SRNN-WOGD,LSTM-Adam --lags 24 --plot curves.png`
+    """
+    if plot is not None:
+        options.check_plot(plot)
+    source = sources.open_csv(file, target, ignore or [])
+    say = err if as_object else out
+    headline(say, source.stream.name, source.stream.target)
+    for note in source.notes():
+        tell(say, f"  {note}", "dim")
+    begun = [_begun(source.stream, name.strip(), lags, seed) for name in models.split(",")]
+    X, y = source.stream.take(rows)
+    for session in begun:
+        session.limit = len(y)
+        with learning(session, label=f"{session.run.setup['model']} · "):
+            session.learn(zip(X, y.tolist(), strict=True))
+    _show(begun, source.stream, plot, as_object=as_object)
+
+
+def _begun(stream: Stream, name: str, lags: int, seed: int) -> Session:
+    try:
+        run = durable.begin(name, stream.names, stream.target, lags=lags, seed=seed, options={})
+    except ValueError as error:
+        raise typer.BadParameter(f"--models: {error}") from error
+    return durable.Session(run)
+
+
+def _show(sessions: list[Session], stream: Stream, plot: Path | None, *, as_object: bool) -> None:
+    if as_object:
+        results: dict[str, Any] = {str(each.run.setup["model"]): as_json(each) for each in sessions}
+        typer.echo(json.dumps(results))
+    else:
+        out.print(errors_table(sessions))
+    if plot is not None:
+        from elman import plots  # noqa: PLC0415 - matplotlib is an extra
+
+        plots.save(plots.of_comparison([each.run for each in sessions], stream.name), plot)
+        tell(err if as_object else out, f"drawn: {plot}")

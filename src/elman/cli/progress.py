@@ -1,0 +1,64 @@
+"""The line that moves while something is being done."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn
+
+from elman.cli.console import err
+from elman.cli.report import number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from elman.durable import Session
+
+_SECONDS_BETWEEN_LOOKS = 0.1
+
+
+def progress(*columns: str | ProgressColumn, bar: bool = True) -> Progress:
+    """Return a progress line on standard error, shown only to a person."""
+    bars = (BarColumn(bar_width=10),) if bar else ()
+    return Progress(
+        SpinnerColumn(), *bars, *columns, console=err, transient=True, disable=not err.is_terminal
+    )
+
+
+@contextmanager
+def learning(session: Session, *, label: str = "") -> Iterator[None]:
+    """Show how the session gets on: rows, speed, and the errors of the model and of the naive forecasts."""
+    if not err.is_terminal:
+        yield
+        return
+    text = TextColumn("{task.description}")
+    with progress(text, bar=session.limit is not None) as line:
+        task = line.add_task(label or "waiting for rows", total=session.limit)
+        session.report = _now_and_then(
+            lambda: line.update(task, completed=session.run.rows, description=label + describe(session))
+        )
+        yield
+
+
+def describe(session: Session) -> str:
+    """Say in a few words how a session is doing."""
+    score = session.run.score
+    speed = session.rows / session.seconds if session.seconds else 0.0
+    naive = f"last value {number(score.mse_of_last)}, mean {number(score.mse_of_mean)}"
+    errors = f"MSE [bold]{number(score.mse)}[/] [dim]({naive})[/]"
+    return f"{session.run.rows:,} rows · {speed:,.0f}/s · {errors}"
+
+
+def _now_and_then(show: Callable[[], None]) -> Callable[[], None]:
+    shown_at = 0.0
+
+    def report() -> None:
+        nonlocal shown_at
+        now = time.monotonic()
+        if now - shown_at >= _SECONDS_BETWEEN_LOOKS:
+            shown_at = now
+            show()
+
+    return report

@@ -1,0 +1,113 @@
+"""Who sits in a committee. A member is a description; it holds no weights and no state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from elman._check import instance
+from elman.cells import GRU, LSTM, SRNN, Cell, Linear
+from elman.readouts import RLS, Gradient, Readout
+from elman.training import EKF, WOGD, Training
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LARGEST_FILTER = 1000  # weights whose covariance a member may keep: a row then costs it some 50 microseconds
+_FEWEST_HIDDEN = 2
+_GATES = {"LSTM": 4, "GRU": 3}
+
+
+@dataclass(frozen=True)
+class Member:
+    """One learner of a committee.
+
+    Parameters
+    ----------
+    name
+        What `Committee.weights` and `Committee.explain` call it.
+    cell, training, readout
+        As for `OnlineRNN`.
+    lagged
+        Whether it sees the last targets besides the features.
+
+    Examples
+    --------
+    >>> Member("small", SRNN(5), EKF(), Gradient(skip=True)).lagged
+    False
+    """
+
+    name: str
+    cell: Cell
+    training: Training
+    readout: Readout
+    lagged: bool = False
+
+    def __post_init__(self) -> None:
+        instance("name", self.name, str)
+        instance("cell", self.cell, Cell)
+        instance("training", self.training, Training)
+        instance("readout", self.readout, Readout)
+        instance("lagged", self.lagged, bool)
+        if isinstance(self.cell, Linear) and not self.readout.skip:
+            raise ValueError(f"a Linear() cell needs a readout with skip=True, got {self.readout!r}")
+
+    def fitting(self, n_inputs: int) -> Member | None:
+        """Return this member, smaller if its filter would grow too large for so many inputs, or None."""
+        member = self
+        while _filtered(member, n_inputs) > LARGEST_FILTER:
+            if member.cell.n_hidden <= _FEWEST_HIDDEN:
+                return None
+            member = replace(member, cell=replace(member.cell, n_hidden=member.cell.n_hidden - 1))
+        return member
+
+
+def _filtered(member: Member, n_inputs: int) -> int:
+    """Return how many weights have a covariance of their own, which costs their square at each row."""
+    n_hidden, inputs = member.cell.n_hidden, n_inputs + 1
+    readout = n_hidden + inputs * member.readout.skip
+    if isinstance(member.training, EKF):
+        gates = _GATES.get(type(member.cell).__name__, 1)
+        return gates * n_hidden * (n_hidden + inputs) + readout
+    return readout if isinstance(member.readout, RLS) else 0
+
+
+_SKIP, _NO_SKIP = Gradient(skip=True), Gradient()
+
+
+def _filter(noise: float, process_noise: float = 1e-5) -> EKF:
+    return EKF(horizon=5, initial_variance=0.2, process_noise=process_noise, measurement_noise=noise)
+
+
+# Found by forward selection on the streams of benchmarks/accuracy.py, then thinned for speed. What a member
+# brings is that it errs differently: noise levels from a clean series to a noisy sensor, gates or none, with
+# and without the past targets, filters and WOGD.
+DEFAULT_MEMBERS = (
+    Member("SRNN(15)-EKF, calm, lags", SRNN(15), _filter(0.03), _SKIP, lagged=True),
+    Member("SRNN(15)-EKF", SRNN(15), _filter(0.3), _SKIP),
+    Member("SRNN(15)-WOGD", SRNN(15), WOGD(window=200, rate=0.075), _NO_SKIP),
+    Member("SRNN(10)-EKF, lags", SRNN(10), _filter(0.3), _SKIP, lagged=True),
+    Member("SRNN(10)-EKF, calm, quick, lags", SRNN(10), _filter(0.03, 1e-4), _SKIP, lagged=True),
+    Member("LSTM(5)-EKF", LSTM(5), _filter(0.3), _SKIP),
+    Member("GRU(6)-EKF", GRU(6), _filter(0.3), _SKIP),
+    Member("SRNN(10)-EKF, noisy, no skip", SRNN(10), _filter(1.0), _NO_SKIP),
+    Member("linear RLS, lags", Linear(), WOGD(window=1), RLS(forgetting=0.999), lagged=True),
+    Member(
+        "linear Kalman filter",
+        Linear(),
+        EKF(horizon=1, initial_variance=1.0, process_noise=1e-5, measurement_noise=0.1),
+        _SKIP,
+    ),
+)
+
+
+def default_members(n_inputs: int, n_lagged: int) -> tuple[Member, ...]:
+    """Return the members for rows of `n_inputs` features and `n_lagged` past targets.
+
+    Without features everyone needs the past targets. Wide rows get smaller networks, very wide ones fewer.
+    """
+    members: Iterable[Member] = DEFAULT_MEMBERS
+    if n_inputs == 0:
+        members = (replace(member, lagged=True) for member in members)
+    sized = (member.fitting(n_inputs + n_lagged * member.lagged) for member in members)
+    return tuple(member for member in sized if member is not None)

@@ -1,0 +1,140 @@
+"""Pictures of runs: truth and prediction, and how the errors went. Needs matplotlib, the extra `plot`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import Locator
+
+    from elman.durable import Run
+
+# Okabe and Ito's colours, which people with any colour vision tell apart.
+_MODELS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+_TRUTH, _NAIVE = "#222222", ("#777777", "#AAAAAA")
+_NAIVE_LINES = (("last value", "dashed"), ("mean so far", "dotted"))
+_SHOWN_ROWS = 200
+
+
+def of_run(run: Run, name: str) -> Figure:
+    """Draw the last rows of a run with their predictions above, and the running errors below."""
+    figure = _figure(height=6.4)
+    above, below = figure.subplots(2, 1, height_ratios=(1.15, 1))
+    _draw_rows(above, run)
+    _title(above, f"{name}: {run.target}", f"{run.rows:,} rows · R² {run.score.r2:.3f}")
+    _draw_errors(below, [run])
+    below.set_ylim(bottom=0)
+    below.legend(frameon=False, ncols=3, loc="lower left", bbox_to_anchor=(0, 1), borderpad=0, fontsize=9)
+    return figure
+
+
+def of_comparison(runs: Sequence[Run], name: str) -> Figure:
+    """Draw the learning curves of several runs over the same rows, on a logarithmic scale."""
+    figure = _figure(height=4.6)
+    axes = figure.subplots()
+    _draw_errors(axes, runs)
+    axes.set_yscale("log", subs=())
+    axes.yaxis.set_major_locator(_log_locator())
+    axes.yaxis.set_major_formatter(_thousands)
+    axes.legend(*_by_their_ends(axes), frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    _title(axes, f"{name}: {runs[0].target}", f"{runs[0].rows:,} rows")
+    return figure
+
+
+def check(path: str | os.PathLike[str]) -> None:
+    """Raise, before anything is learned, the error that drawing to `path` would end with."""
+    endings = _figure(height=1).canvas.get_supported_filetypes()
+    ending = Path(path).suffix.removeprefix(".").lower()
+    if ending not in endings:
+        raise ValueError(
+            f"{path}: a plot's name must end in one of {', '.join(f'.{each}' for each in endings)}"
+        )
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure to a file whose ending says the format."""
+    figure.savefig(path, dpi=150, facecolor="white")
+
+
+def _figure(height: float) -> Figure:
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra, and slow to import
+    except ModuleNotFoundError as error:
+        message = f"a plot needs {error.name}: pip install 'elman[plot]', or only matplotlib"
+        raise ModuleNotFoundError(message, name=error.name) from error
+    return Figure(figsize=(9, height), layout="constrained")
+
+
+def _draw_rows(axes: Axes, run: Run) -> None:
+    recent = run.recent[-_SHOWN_ROWS:]
+    prediction, low, high, truth = recent.T
+    rows = run.rows - len(recent) + 1 + np.arange(len(recent))
+    if np.isfinite(low).any():
+        axes.fill_between(rows, low, high, color=_MODELS[0], alpha=0.18, linewidth=0, label="90 % interval")
+    axes.plot(rows, truth, color=_TRUTH, linewidth=1.1, marker=".", markersize=3, label="truth")
+    label = f"{run.setup['model']}, before the truth was seen"
+    axes.plot(rows, prediction, color=_MODELS[0], linewidth=1.5, alpha=0.9, label=label)
+    axes.set(xlabel=f"row (the last {len(rows)})", ylabel=run.target)
+    axes.margins(x=0.01, y=0.18)
+    axes.legend(frameon=False, ncols=3, loc="upper left", fontsize=9)
+    _finish(axes)
+
+
+def _draw_errors(axes: Axes, runs: Sequence[Run]) -> None:
+    """Draw the root of the mean squared error so far, for each model and the naive forecasts."""
+    rows, errors = _running(runs[0])
+    curves = [(str(run.setup["model"]), _running(run)[1][:, 0]) for run in runs]
+    curves += [(label, column) for (label, _), column in zip(_NAIVE_LINES, errors.T[1:], strict=True)]
+    colours = [*(_MODELS[i % len(_MODELS)] for i in range(len(runs))), *_NAIVE]
+    dashes = ["solid"] * len(runs) + [style for _, style in _NAIVE_LINES]
+    for (name, values), colour, style in zip(curves, colours, dashes, strict=True):
+        width = 2.0 if style == "solid" else 1.4
+        label = f"{name}  {values[-1]:,.4g}"
+        axes.plot(rows, values, color=colour, linewidth=width, linestyle=style, label=label)
+    axes.set(xlim=(0, rows[-1]), xlabel="rows learned", ylabel=f"RMSE so far ({runs[0].target})")
+    _finish(axes)
+
+
+def _by_their_ends(axes: Axes) -> tuple[list[Any], list[str]]:
+    """Return the handles and labels of a legend in the order in which the curves end, the highest first."""
+    handles, labels = axes.get_legend_handles_labels()
+    ends = [float(np.asarray(line.get_ydata())[-1]) for line in axes.lines]
+    order = np.argsort(ends)[::-1]
+    return [handles[i] for i in order], [labels[i] for i in order]
+
+
+def _log_locator() -> Locator:
+    from matplotlib.ticker import LogLocator  # noqa: PLC0415 - an extra, and slow to import
+
+    return LogLocator(subs=(1.0, 2.0, 5.0))
+
+
+def _running(run: Run) -> tuple[Any, Any]:
+    means = run.curve.means
+    counts = np.arange(1, len(means) + 1)[:, np.newaxis]
+    return run.curve.rows, np.sqrt(np.cumsum(means, axis=0) / counts)
+
+
+def _title(axes: Axes, left: str, right: str) -> None:
+    axes.set_title(left, loc="left", fontweight="bold", fontsize=13)
+    axes.set_title(right, loc="right", fontsize=10, color="#555555")
+
+
+def _finish(axes: Axes) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="#E6E6E6", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.xaxis.set_major_formatter(_thousands)
+    axes.yaxis.set_major_formatter(_thousands)
+
+
+def _thousands(value: float, _: float | None = None) -> str:
+    return f"{value:,.10g}"

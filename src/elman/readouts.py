@@ -1,0 +1,77 @@
+"""Readouts: the output layer of a network and how it learns. Descriptions; they hold no weights."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from elman._check import instance, number
+
+
+@dataclass(frozen=True)
+class Readout:
+    """What every readout has. `OnlineRNN`, saved models and the core know a subclass by its name."""
+
+    by_name: ClassVar[dict[str, type["Readout"]]] = {}
+
+    skip: bool = False
+
+    def __init_subclass__(cls) -> None:
+        Readout.by_name[cls.__name__] = cls
+
+    def __post_init__(self) -> None:
+        instance("skip", self.skip, bool)
+
+
+@dataclass(frozen=True)
+class Gradient(Readout):
+    """The paper's readout, ``z = C h``, learned by the model's training together with the cell.
+
+    Parameters
+    ----------
+    skip
+        Also read the inputs: ``z = C h + D x``. What is linear in the stream then needs no hidden unit; it is
+        what makes `EKF` the most accurate single model of most time series.
+
+    Examples
+    --------
+    >>> Gradient(skip=True)
+    Gradient(skip=True)
+    """
+
+
+@dataclass(frozen=True)
+class RLS(Readout):
+    """Recursive least squares over ``[h; x]``: the weights that fit the past best, the past fading.
+
+    The hidden layer is trained as before, by the gradient through this readout. Such a model starts from what
+    a linear model knows and does not diverge at rates where the paper's readout does. For the squared loss.
+
+    Parameters
+    ----------
+    forgetting
+        Weight of a sample relative to the next one, above 0 and at most 1. With 0.9995 the last 2,000 samples
+        count.
+    skip
+        Whether the readout sees the inputs besides the hidden state.
+    initial_variance
+        Variance of the weights before the first sample, in units of the noise: one over the strength of the
+        ridge penalty. Where no sample says anything about a weight, its variance returns to this.
+
+    Examples
+    --------
+    >>> RLS(forgetting=0.999)
+    RLS(skip=True, forgetting=0.999, initial_variance=10.0)
+    >>> RLS(forgetting=0)
+    Traceback (most recent call last):
+    ValueError: forgetting must be above 0 and at most 1, got 0
+    """
+
+    skip: bool = True
+    forgetting: float = 0.9995
+    initial_variance: float = 10.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        number("forgetting", self.forgetting)
+        if not 0 < self.forgetting <= 1:
+            raise ValueError(f"forgetting must be above 0 and at most 1, got {self.forgetting!r}")
+        number("initial_variance", self.initial_variance, above=0)

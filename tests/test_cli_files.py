@@ -1,0 +1,249 @@
+"""`elman run`, `elman compare` and `elman inspect` on files."""
+
+import csv
+import gzip
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from elman import OnlineRNN
+from elman.cli import app
+from elman.streams import Lagged, read_csv
+
+SMALL = ("--model", "SRNN-SGD", "--hidden", "4")
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, [str(each) for each in arguments], catch_exceptions=False)
+
+
+@pytest.fixture
+def series(tmp_path):
+    """A noisy wave with its time and a column of text."""
+    path = tmp_path / "wave.csv"
+    noise = np.random.default_rng(0).normal(0, 0.1, 500)
+    lines = [
+        f"2024-01-{1 + i // 24:02} {i % 24:02}:00,town,{i % 7},{np.sin(i / 4) + noise[i]:.6f}\n"
+        for i in range(500)
+    ]
+    path.write_text("time,place,shift,load\n" + "".join(lines))
+    return path
+
+
+def read(path):
+    with Path(path).open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_predictions_are_those_of_the_library(series, tmp_path):
+    result = invoke("run", series, "--predictions", tmp_path / "out.csv", "--seed", 3, *SMALL)
+    X, y = Lagged(read_csv(series, ignore=["place"]), 6).take()
+    expected = OnlineRNN.named("SRNN-SGD", n_hidden=4, seed=3).run(X, y)
+
+    assert result.exit_code == 0
+    lines = read(tmp_path / "out.csv")
+    assert [int(line["row"]) for line in lines] == list(range(1, 501))
+    np.testing.assert_array_equal([float(line["prediction"]) for line in lines], expected)
+    np.testing.assert_array_equal([float(line["truth"]) for line in lines], y)
+
+
+def test_the_output_says_how_columns_were_read(series):
+    output = " ".join(invoke("run", series, *SMALL).stdout.split())
+
+    assert "time: dates, as sine and cosine of hour, weekday and day of year" in output
+    assert "place: left out" in output
+    assert "7 inputs and 6 lags → load" in output
+
+
+def test_a_compressed_file_gives_the_same(series, tmp_path):
+    compressed = tmp_path / "wave.csv.gz"
+    compressed.write_bytes(gzip.compress(series.read_bytes()))
+    plain, unpacked = (
+        json.loads(invoke("run", file, "--json", *SMALL).stdout) for file in (series, compressed)
+    )
+
+    assert plain["mse"] == unpacked["mse"]
+
+
+def test_json_is_one_object_and_nothing_else_on_standard_output(series):
+    found = json.loads(invoke("run", series, "--json", "--rows", 100, "--lags", 2, *SMALL).stdout)
+
+    assert found["rows"] == 100
+    assert found["setup"] == {"model": "SRNN-SGD", "lags": 2, "seed": 0, "n_hidden": 4}
+    assert found["mse_of_last_value"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["run", "{}", "--target", "lode"], 3, "has no column 'lode' to be the target"),
+        (["run", "{}", "--model", "SRNN"], 2, "--model SRNN: name must be a cell and a training"),
+        (["run", "{}", "--model", "SRNN-SGD", "--window", "5"], 2, "SRNN-SGD has no option 'window'"),
+        (["run", "{}", "--plot", "out.docx"], 2, "--plot out.docx: a plot's name must end in one of"),
+        (["run", "{}.gone"], 1, ".gone: No such file or directory"),
+        (["run", "{}", "--predictions", "/gone/out.csv"], 1, "/gone/out.csv: No such file or directory"),
+        (["run", "{}", "--save", "/gone/state"], 1, "/gone/state: cannot save: No such file or directory"),
+        (["run", "{}", "--predictions", "/dev/full"], 1, "/dev/full: cannot write: No space left on device"),
+        (["run", "--target", "y"], 2, "--target belongs to a FILE, and none was given"),
+        (["compare", "{}", "--models", "SRNN-SGD,none"], 2, "--models: name must be a cell and a training"),
+        (["inspect", "{}"], 3, "not a saved elman model"),
+        (["run", "{}", "--resume", "{}"], 3, "not a saved elman model"),
+        (["run", "{}", "--resume", "{}.gone"], 1, ".gone: No such file or directory"),
+        (["run", "{}", "--save", "{}"], 2, "there is a state already; --resume goes on with it"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_an_exit_code(series, arguments, code, message):
+    result = invoke(*(each.replace("{}", str(series)) for each in arguments))
+
+    assert result.exit_code == code
+    assert message in result.stderr
+    assert [line.startswith("elman: ") for line in result.stderr.splitlines()] == [True]
+
+
+def test_a_row_that_cannot_be_read_stops_with_its_line_and_the_state_saved(series, tmp_path):
+    series.write_text(series.read_text() + "2024-02-01,town,many,1\n")
+    result = invoke("run", series, "--save", tmp_path / "state", "--every", 100, *SMALL)
+
+    assert result.exit_code == 3
+    assert "line 502, column 'shift': 'many' is not a number" in result.stderr
+    assert json.loads(invoke("inspect", tmp_path / "state", "--json").stdout)["header"]["rows"] == 500
+
+
+def test_resuming_after_a_limit_gives_the_predictions_of_one_run(series, tmp_path):
+    whole, parts, state = tmp_path / "whole.csv", tmp_path / "parts.csv", tmp_path / "state"
+    invoke("run", series, "--predictions", whole, *SMALL)
+    for rows in (130, 131, 400, 500):
+        result = invoke(
+            "run", series, "--predictions", parts, "--save", state, "--resume", state, "--rows", rows, *SMALL
+        )
+        assert result.exit_code == 0
+
+    assert parts.read_bytes() == whole.read_bytes()
+
+
+def test_resuming_with_another_setup_or_stream_is_refused(series, tmp_path):
+    state = tmp_path / "state"
+    invoke("run", series, "--save", state, "--rows", 50, *SMALL)
+    other = tmp_path / "other.csv"
+    other.write_text(series.read_text().replace("\n2024-01-01 01:00,town,1,", "\n2024-01-01 01:00,town,2,"))
+
+    lags = invoke("run", series, "--resume", state, "--lags", 3)
+    rows = invoke("run", other, "--resume", state)
+    short = invoke("run", "--resume", state)
+
+    assert "the state was saved with lags 6, not 3" in lags.stderr
+    assert "the first 50 samples are not those that the state has learned" in rows.stderr
+    assert "the state was saved with inputs time.hour.sin" in short.stderr
+    assert lags.exit_code == rows.exit_code == short.exit_code == 3
+
+
+def test_a_damaged_state_is_refused(series, tmp_path):
+    state = tmp_path / "state"
+    invoke("run", series, "--save", state, *SMALL)
+    content = bytearray(state.read_bytes())
+    content[-40] ^= 1
+    state.write_bytes(content)
+
+    for command in (("inspect", state), ("run", series, "--resume", state)):
+        result = invoke(*command)
+        assert result.exit_code == 3
+        assert "damaged or truncated" in result.stderr
+
+
+def test_a_full_disk_is_one_line_and_keeps_the_state_before(series, tmp_path):
+    state = tmp_path / "state"
+    invoke("run", series, "--save", state, "--rows", 100, *SMALL)
+    before = state.read_bytes()
+    finished = subprocess.run(
+        [sys.executable, "-m", "elman", "run", series, "--resume", state],
+        capture_output=True,
+        text=True,
+        check=False,
+        # No file may grow beyond half a state, as on a disk that has no more room.
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2,) * 2),
+    )
+
+    assert finished.returncode == 1
+    assert finished.stderr == f"elman: {state}: cannot save: File too large\n"
+    assert state.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir() if "tmp" in path.name] == []
+
+
+def test_inspect_shows_the_run_and_its_model(series, tmp_path):
+    invoke("run", series, "--save", tmp_path / "state", *SMALL)
+    output = " ".join(invoke("inspect", tmp_path / "state").stdout.split())
+
+    for expected in (
+        "checksum right",
+        "rows 500",
+        "target load",
+        "SRNN(n_hidden=4)",
+        "SGD(rate",
+        "steps 500",
+    ):
+        assert expected in output
+
+
+def test_inspect_shows_a_model_saved_in_python(tmp_path):
+    (tmp_path / "model").write_bytes(OnlineRNN.named("LSTM-Adam", seed=1).to_bytes())
+
+    assert "LSTM(" in invoke("inspect", tmp_path / "model").stdout
+
+
+def test_compare_ranks_the_models_beside_the_naive_forecasts(series, tmp_path):
+    arguments = ("compare", series, "--models", "SRNN-SGD,SRNN-EKF", "--rows", 300)
+    table = invoke(*arguments, "--plot", tmp_path / "curves.png").stdout
+    found = json.loads(invoke(*arguments, "--json").stdout)
+
+    ranked = sorted(found, key=lambda name: found[name]["mse"])
+    named = [
+        line for line in table.splitlines() if line.lstrip().startswith(("SRNN", "last value", "mean so"))
+    ]
+    assert [line.split("  ")[0].strip() for line in named] == [*ranked, "last value", "mean so far"]
+    assert found["SRNN-SGD"]["rows"] == 300
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_plot_is_drawn(series, tmp_path):
+    result = invoke("run", series, "--plot", tmp_path / "run.svg", *SMALL)
+
+    assert result.exit_code == 0
+    assert "<svg" in (tmp_path / "run.svg").read_text()
+
+
+def test_without_matplotlib_a_plot_says_what_to_install(series, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    result = invoke("run", series, "--plot", "out.png")
+
+    assert result.exit_code == 1
+    assert "pip install 'elman[plot]'" in result.stderr
+
+
+def recursive_least_squares(X, y, forgetting=0.9995):
+    """The squared errors of a linear model that learns every row exactly."""
+    X = np.column_stack([np.nan_to_num(X), np.ones(len(X))])
+    covariance, weights = 1e3 * np.eye(X.shape[1]), np.zeros(X.shape[1])
+    errors = []
+    for x, target in zip(X, y, strict=True):
+        errors.append(target - weights @ x)
+        gain = covariance @ x / (forgetting + x @ covariance @ x)
+        weights += gain * errors[-1]
+        covariance = (covariance - np.outer(gain, x @ covariance)) / forgetting
+    return np.square(errors)
+
+
+@pytest.mark.skipif("ELMAN_DATA" not in os.environ, reason="ELMAN_DATA names no folder with data")
+def test_bike_rentals_are_forecast_better_than_by_a_linear_model():
+    file = Path(os.environ["ELMAN_DATA"]) / "bike_sharing_hourly.csv.gz"
+    found = json.loads(invoke("run", file, "--target", "cnt", "--json").stdout)
+    linear = recursive_least_squares(*Lagged(read_csv(file, "cnt"), 6).take())
+
+    assert found["rows"] == 17379
+    assert found["mse"] < linear.mean()

@@ -1,0 +1,194 @@
+"""`elman run -`: a conversation line by line, and what survives of it when the process does not."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import processes
+
+SMALL = ("--model", "SRNN-SGD", "--hidden", "4", "--lags", "2", "--target", "y")
+KILLS = 20
+ROWS = 20_000
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "elman", "run", *map(str, arguments)]
+
+
+class Conversation:
+    """A running `elman run -` that is spoken to line by line."""
+
+    def __init__(self, process):
+        self.process = process
+
+    def say(self, *lines):
+        self.process.stdin.write("".join(line + "\n" for line in lines))
+        self.process.stdin.flush()
+
+    def hear(self):
+        """The next line; waits for it, so that a test hangs unless it has been flushed."""
+        return self.process.stdout.readline().rstrip("\n")
+
+    def end(self):
+        self.process.stdin.close()
+        return self.process.wait(timeout=30)
+
+
+@contextmanager
+def conversation(*arguments):
+    with subprocess.Popen(
+        command("-", *SMALL, *arguments),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        try:
+            yield Conversation(process)
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """A file of rows, some of them without a target."""
+    path = tmp_path / "rows.csv"
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(ROWS, 2))
+    y = np.tanh(x[:, 0]) + 0.3 * np.roll(x[:, 1], 1)
+    lines = [
+        f"{a:.5f},{b:.5f},{'' if i % 50 == 7 else format(target, '.5f')}\n"
+        for i, ((a, b), target) in enumerate(zip(x, y, strict=True))
+    ]
+    path.write_text("a,b,y\n" + "".join(lines))
+    return path
+
+
+def answers_of(file):
+    finished = subprocess.run(
+        command("-", *SMALL), input=file.read_text(), capture_output=True, text=True, check=True
+    )
+    return finished.stdout.splitlines()
+
+
+def test_every_row_is_answered_before_the_next_is_sent(rows, tmp_path):
+    lines = rows.read_text().splitlines()[:30]
+    heard = []
+    with conversation() as pipe:
+        pipe.say(lines[0])
+        for line in lines[1:]:
+            pipe.say(line)
+            if not heard:
+                heard.append(pipe.hear())
+            heard.append(pipe.hear())
+        assert pipe.end() == 0
+    (tmp_path / "short.csv").write_text("".join(line + "\n" for line in lines))
+
+    assert heard[0] == "prediction"
+    assert heard == answers_of(tmp_path / "short.csv")
+
+
+def test_the_truth_may_follow_its_answer(tmp_path):
+    with conversation("--predictions", tmp_path / "late.csv") as pipe:
+        pipe.say("a,b,y", "0.1,0.2,")
+        late = [pipe.hear(), pipe.hear()]
+        for i in range(20):
+            pipe.say(f",,{i % 3}", f"{i / 10},0.5,")
+            late.append(pipe.hear())
+        pipe.say(",,1")
+        assert pipe.end() == 0
+    with conversation("--predictions", tmp_path / "at_once.csv") as pipe:
+        pipe.say("a,b,y", "0.1,0.2,0", *(f"{i / 10},0.5,{(i + 1) % 3}" for i in range(19)), "1.9,0.5,1")
+        at_once = [pipe.hear() for _ in range(22)]
+        assert pipe.end() == 0
+
+    assert late == at_once
+    assert len(set(late)) > 10
+    assert (tmp_path / "late.csv").read_bytes() == (tmp_path / "at_once.csv").read_bytes()
+
+
+def test_a_truth_that_never_comes_is_not_learned(tmp_path):
+    with conversation("--predictions", tmp_path / "out.csv") as pipe:
+        pipe.say("a,b,y", "1,2,", "3,4,5")
+        assert pipe.end() == 0
+
+    assert [line.split(",")[-1] for line in (tmp_path / "out.csv").read_text().splitlines()] == [
+        "truth",
+        "",
+        "5.0",
+    ]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_saves_the_state_and_even_an_open_question(tmp_path, number, code):
+    state = tmp_path / "state"
+    with conversation("--save", state, "--every", 1000) as pipe:
+        pipe.say("a,b,y", "1,2,3", "2,3,4", "3,4,")
+        answers = [pipe.hear() for _ in range(4)]
+        pipe.process.send_signal(number)
+        assert pipe.process.wait(timeout=30) == code
+    with conversation("--resume", state, "--live") as pipe:
+        pipe.say("a,b,y", ",,5", "4,5,6")
+        answers += [pipe.hear(), pipe.hear()]
+        assert pipe.end() == 0
+    with conversation() as pipe:
+        pipe.say("a,b,y", "1,2,3", "2,3,4", "3,4,5", "4,5,6")
+        expected = [pipe.hear() for _ in range(5)]
+
+    assert answers[:4] + answers[5:] == expected
+
+
+def test_nobody_listening_ends_it_with_141_and_the_state_saved(rows, tmp_path):
+    with (
+        rows.open() as file,
+        subprocess.Popen(
+            command("-", *SMALL, "--save", tmp_path / "state"),
+            stdin=file,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process,
+    ):
+        process.stdout.readline()
+        process.stdout.close()
+        said = process.stderr.read()
+        assert process.wait(timeout=30) == 141
+
+    assert "Traceback" not in said
+    assert "BrokenPipe" not in said
+    assert (tmp_path / "state").exists()
+
+
+def test_killed_at_random_moments_it_predicts_as_if_it_had_not_been(rows, tmp_path):
+    whole, parts, state = tmp_path / "whole.csv", tmp_path / "parts.csv", tmp_path / "state"
+    processes.start("run", rows, *SMALL, "--predictions", whole, standard_input=os.devnull).join()
+    durable = ("--predictions", parts, "--save", state, "--resume", state)
+    chance = random.Random(3)
+    sizes = []
+    for attempt in range(KILLS):
+        file = rows if attempt % 4 == 0 else "-"  # a file or a pipe, whatever went before
+        process = processes.start("run", file, *SMALL, *durable, "--every", 20, standard_input=rows)
+        for _ in range(chance.randint(1, 4)):
+            _wait_until_it_saves(process, state)
+        process.join(chance.uniform(0, 0.02))
+        process.kill()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
+        sizes.append(parts.stat().st_size)
+    processes.start("run", rows, *SMALL, *durable, standard_input=rows).join()
+
+    assert len(set(sizes)) > KILLS // 2  # they were killed while learning, most of them
+    assert parts.read_bytes() == whole.read_bytes()
+    assert len(whole.read_text().splitlines()) == 1 + ROWS
+
+
+def _wait_until_it_saves(process, state):
+    before = state.stat().st_mtime_ns if state.exists() else None
+    while process.is_alive() and (not state.exists() or state.stat().st_mtime_ns == before):
+        process.join(0.001)
