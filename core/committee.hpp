@@ -235,11 +235,18 @@ class Committee final : public Model {
     return mixed;
   }
 
-  // The value below which the target of output k lies with probability `level`. Nothing is known of it before
-  // two targets were seen; as long as all were equal, the next one will be.
+  // The value below which the target of output k lies with probability `level`. Of a target that has never
+  // varied in n samples the rule of succession says that it varies now with probability 1 / (n + 1).
   double bound(const Moments& unit, double mixed, int k, double level) const {
-    if (unit.count < 2) return level < 0.5 ? -HUGE_VAL : HUGE_VAL;
-    return unit.varies() ? unit.restore(mixed + quantiles_[k].at(level)) : unit.mean;
+    if (unit.varies()) return end_of_interval(unit, mixed, quantiles_[k].at(level));
+    const double uncertain = 2 * std::min(level, 1 - level);
+    if (uncertain * (unit.count + 1) >= 1) return unit.mean;
+    return level < 0.5 ? -HUGE_VAL : HUGE_VAL;
+  }
+
+  // An infinite error stays infinite in any unit.
+  static double end_of_interval(const Moments& unit, double mixed, double error) {
+    return std::isinf(error) ? error : unit.restore(mixed + error);
   }
 
   static double square(double x) { return x * x; }

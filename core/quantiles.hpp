@@ -62,13 +62,15 @@ class Quantiles {
   double unit() const { return std::sqrt(variance_) + 1e-12; }
 
   // Of the standard normal distribution, to three digits (Abramowitz and Stegun 26.2.23): the abscissa in
-  // which quantiles are interpolated.
+  // which quantiles are interpolated. Rounding to a level of 1 must not make it infinite, nor the error of
+  // the approximation turn its sign near the median.
   static double normal_quantile(double p) {
-    const double q = std::min(p, 1 - p), t = std::sqrt(-2 * std::log(q));
+    const double q = std::max(std::min(p, 1 - p), kSmallestTail), t = std::sqrt(-2 * std::log(q));
     const double z =
         t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
-    return p < 0.5 ? -z : z;
+    return p < 0.5 ? -std::max(z, 0.0) : std::max(z, 0.0);
   }
+  static constexpr double kSmallestTail = 1e-17;  // 1 - p of the largest p below 1 is ten times that
 
   std::array<double, kLevels> quantiles_ = {-2.576, -2.326, -1.96, -1.645, -1.282, -0.674,
                                             0.674,  1.282,  1.645, 1.96,   2.326,  2.576};

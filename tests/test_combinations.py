@@ -7,21 +7,43 @@ import numpy as np
 import pytest
 
 import combos
-from elman import OnlineRNN
+from elman import RLS, Gradient, OnlineRNN
 from elman.cells import Cell
+from elman.readouts import Readout
 from elman.training import Training
 
-COMBINATIONS = [
-    pytest.param(cell, training, id=f"{cell}-{training}")
-    for cell, training in product(sorted(Cell.by_name), sorted(Training.by_name))
-]
-every_combination = pytest.mark.parametrize(("cell", "training"), COMBINATIONS)
+# Every cell with the paper's readout, and the simplest cell with the others; Linear needs one of those.
+NETWORKS = {name: (name, Gradient()) for name in sorted(Cell.by_name) if name != "Linear"} | {
+    f"{name}-{kind}": (name, readout)
+    for name in ("SRNN", "Linear")
+    for kind, readout in combos.READOUTS.items()
+}
 
 
-def new(cell, training, **options):
+def every_combination_of(networks):
+    return pytest.mark.parametrize(
+        ("network", "training"),
+        [
+            pytest.param(network, training, id=f"{name}-{training}")
+            for (name, network), training in product(networks.items(), sorted(Training.by_name))
+        ],
+    )
+
+
+every_combination = every_combination_of(NETWORKS)
+every_logistic_combination = every_combination_of(
+    {name: network for name, network in NETWORKS.items() if not isinstance(network[1], RLS)}
+)
+
+
+def new(network, training, **options):
+    cell, readout = network
     length = "window" if training == "WOGD" else "horizon"
+    size = {} if cell == "Linear" else {"n_hidden": 5}
     periods = {"periods": (1, 2, 4)} if cell == "Clockwork" else {}
-    return OnlineRNN.named(f"{cell}-{training}", n_hidden=5, seed=1, **{length: 6}, **periods, **options)
+    return OnlineRNN.named(
+        f"{cell}-{training}", readout=readout, seed=1, **{length: 6}, **size, **periods, **options
+    )
 
 
 def stream(n=60, n_outputs=None, seed=0):
@@ -35,9 +57,9 @@ def stream(n=60, n_outputs=None, seed=0):
 
 @every_combination
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_run_loop_chunks_and_save_and_resume_give_the_same_bits(cell, training, dtype):
+def test_run_loop_chunks_and_save_and_resume_give_the_same_bits(network, training, dtype):
     X, y = stream()
-    whole, looped, chunked = (new(cell, training, dtype=dtype) for _ in range(3))
+    whole, looped, chunked = (new(network, training, dtype=dtype) for _ in range(3))
 
     expected = whole.run(X, y)
     one_by_one = []
@@ -55,10 +77,10 @@ def test_run_loop_chunks_and_save_and_resume_give_the_same_bits(cell, training, 
     assert whole.to_bytes() == looped.to_bytes() == chunked.to_bytes()
 
 
-@every_combination
-def test_several_outputs_and_the_logistic_loss_learn_and_stay_in_range(cell, training):
+@every_logistic_combination
+def test_several_outputs_and_the_logistic_loss_learn_and_stay_in_range(network, training):
     X, y = stream(n_outputs=2)
-    model = new(cell, training, loss="logistic")
+    model = new(network, training, loss="logistic")
 
     probabilities = model.run(X, np.where(np.isnan(y), np.nan, y > 0))
 
@@ -67,9 +89,9 @@ def test_several_outputs_and_the_logistic_loss_learn_and_stay_in_range(cell, tra
 
 
 @every_combination
-def test_an_unknown_target_learns_nothing(cell, training):
+def test_an_unknown_target_learns_nothing(network, training):
     X, y = stream()
-    model = new(cell, training)
+    model = new(network, training)
     model.run(X, y)
     weights = model.weights
 
@@ -79,9 +101,9 @@ def test_an_unknown_target_learns_nothing(cell, training):
 
 
 @every_combination
-def test_a_bad_row_touches_nothing(cell, training):
+def test_a_bad_row_touches_nothing(network, training):
     X, y = stream()
-    model = new(cell, training)
+    model = new(network, training)
     model.run(X, y)
     before = model.to_bytes()
 
@@ -93,8 +115,8 @@ def test_a_bad_row_touches_nothing(cell, training):
 
 
 @every_combination
-def test_a_damaged_state_is_refused(cell, training):
-    model = new(cell, training)
+def test_a_damaged_state_is_refused(network, training):
+    model = new(network, training)
     model.run(*stream())
     blob = model.to_bytes()
     rng = np.random.default_rng(0)
@@ -106,9 +128,9 @@ def test_a_damaged_state_is_refused(cell, training):
 
 
 @every_combination
-def test_calls_from_several_threads_are_taken_one_at_a_time(cell, training):
+def test_calls_from_several_threads_are_taken_one_at_a_time(network, training):
     X, y = stream()
-    model, sequential = new(cell, training), new(cell, training)
+    model, sequential = new(network, training), new(network, training)
     threads = [threading.Thread(target=model.run, args=(X, y)) for _ in range(3)]
     for thread in threads:
         thread.start()
@@ -123,28 +145,29 @@ def test_calls_from_several_threads_are_taken_one_at_a_time(cell, training):
 
 @every_combination
 @pytest.mark.parametrize("scale", [True, False])
-def test_hostile_rows_leave_the_model_finite(cell, training, scale):
+def test_hostile_rows_leave_the_model_finite(network, training, scale):
     X = np.where(np.arange(600).reshape(200, 3) % 7 == 0, 1e300, 1.0)
-    model = new(cell, training, scale=scale)
+    model = new(network, training, scale=scale)
 
     assert np.all(np.isfinite(model.run(X, X[:, 0])))
     assert all(np.all(np.isfinite(weights)) for weights in model.weights.values())
 
 
 @every_combination
-def test_a_feature_that_appears_later_keeps_what_was_learned(cell, training):
+def test_a_feature_that_appears_later_keeps_what_was_learned(network, training):
     X, y = stream()
-    model = new(cell, training)
+    model = new(network, training)
     model.run([{"a": x[0], "b": x[1]} for x in X], y)
     before = model.weights
 
     model.learn_one({"a": 1.0, "c": 2.0}, None)
 
     for name, after in model.weights.items():
-        kept = after[:, [0, 1, 3]] if name[0] == "U" else after
+        kept = after[:, [0, 1, 3]] if name[0] in "UD" else after
         assert np.array_equal(before[name], kept)
 
 
 def test_every_combination_has_an_oracle():
     assert set(Cell.by_name) <= set(dir(combos.naive))
     assert set(Training.by_name) <= set(dir(combos.naive))
+    assert set(Readout.by_name) - {"Gradient"} <= set(dir(combos.naive))  # Gradient is the trainings' own

@@ -259,6 +259,19 @@ def test_outputs_may_become_known_after_rows_without_a_target():
     assert model.n_samples == 60
 
 
+def test_a_number_after_rows_without_a_target_settles_that_targets_are_numbers():
+    X, y = stream(20)
+    model = new()
+    model.learn_one(X[0], None)
+    model.learn_one(X[1], float(y[1]))
+
+    with pytest.raises(ValueError, match="this model has learned targets that are numbers"):
+        model.learn_one(X[2], [1.0, 2.0])
+    whole = new()
+    whole.run(X[:2], [np.nan, y[1]])
+    assert model.to_bytes() == whole.to_bytes()
+
+
 def test_run_without_targets_only_predicts():
     X, y = stream(60)
     model = new()

@@ -30,9 +30,11 @@ every_loss = pytest.mark.parametrize("loss", LOSSES)
 every_training = pytest.mark.parametrize("training", TRAININGS.values(), ids=TRAININGS)
 
 
-def random_weights(cell, seed=0, scale=0.5):
+def random_weights(cell, seed=0, scale=0.5, *, skip=False):
     rng = np.random.default_rng(seed)
     shapes = cell.shapes(N_FEATURES + 1) | {"C": (N_OUTPUTS, cell.n_hidden)}
+    if skip:
+        shapes["D"] = (N_OUTPUTS, N_FEATURES + 1)
     return {name: rng.normal(scale=scale, size=shape) for name, shape in shapes.items()}
 
 
@@ -61,7 +63,7 @@ def trained_learner(training, loss="squared", cell=CELLS["SRNN"], length=LENGTH)
 def finite_differences(function, weights, step=1e-3):
     """Derivative of a scalar or array function by each entry: fourth-order central differences."""
     coefficients = {1: 8 / 12, 2: -1 / 12}
-    derivatives = {}
+    derivatives, shape = {}, np.shape(function(weights))
     for name, value in weights.items():
         entries = []
         for i in range(value.size):
@@ -71,7 +73,9 @@ def finite_differences(function, weights, step=1e-3):
                 up, down = (np.asarray(function(weights | {name: value + s * k * unit})) for s in (1, -1))
                 change = change + coefficient * (up - down)
             entries.append(change / step)
-        derivatives[name] = np.moveaxis(np.array(entries), 0, -1).reshape(entries[0].shape + value.shape)
+        derivatives[name] = np.moveaxis(np.reshape(entries, (value.size, *shape)), 0, -1).reshape(
+            shape + value.shape
+        )
     return derivatives
 
 
@@ -95,6 +99,38 @@ def test_gradient_is_that_of_finite_differences(kind, cell, loss):
 def test_jacobian_is_that_of_finite_differences(cell):
     window, weights = random_window(cell, "squared"), random_weights(cell)
     assert_close(window.last_jacobian(weights), finite_differences(window.last_z, weights))
+
+
+@every_loss
+@pytest.mark.parametrize("cell", [CELLS["SRNN"], naive.Linear()], ids=["SRNN", "Linear"])
+def test_derivatives_with_a_skip_are_those_of_finite_differences(cell, loss):
+    window, weights = random_window(cell, loss), random_weights(cell, skip=True)
+    assert_close(window.mean_gradient(weights), finite_differences(window.mean_loss, weights))
+    assert_close(window.last_gradient(weights), finite_differences(window.last_loss, weights))
+    assert_close(window.last_jacobian(weights), finite_differences(window.last_z, weights))
+
+
+def test_derivatives_by_the_other_weights_are_the_same_if_those_of_the_readout_are_fixed():
+    window, weights = random_window(CELLS["SRNN"], "squared"), random_weights(CELLS["SRNN"], skip=True)
+    trained, fixed = ({name: weights[name] for name in names} for names in ("WU", "CD"))
+    gradient = window.mean_gradient(weights)
+    window.fixed = fixed
+    assert_close(window.mean_gradient(trained), {name: gradient[name] for name in "WU"})
+
+
+@every_training
+def test_a_readout_that_learns_by_itself_is_not_trained(training):
+    class Still:
+        def update(self, w, phi, y, t):  # noqa: ARG002
+            return w
+
+    cell, X, Y = CELLS["SRNN"], *random_stream("squared")
+    weights = random_weights(cell, scale=3, skip=True)
+    learner = naive.Learner(cell, training(), weights, N_OUTPUTS, readout=Still())
+    learner.run(X, Y)
+    for name in "CD":
+        np.testing.assert_array_equal(learner.weights[name], weights[name])
+    assert not np.array_equal(learner.weights["W"], weights["W"])
 
 
 @every_cell

@@ -54,7 +54,7 @@ def test_defaults_are_those_of_the_parts():
                 "SRNN-SGD has no option 'window'",
                 "the cell takes n_hidden",
                 "the training takes rate, horizon",
-                "the learner takes loss, scale, dtype, seed",
+                "the learner takes readout, loss, scale, dtype, seed",
             ],
         ),
         ("SRNN-SGD", {"rate": -1}, ValueError, ["rate must be a finite number above 0, got -1"]),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elman import SRNN, WOGD, OnlineRNN, _state
+from elman import SRNN, WOGD, Committee, OnlineRNN, _state
 
 
 def saved(**options):
@@ -143,8 +143,12 @@ RELEASED = json.loads((STATES / "v1.json").read_text())
 
 @pytest.mark.parametrize("name", RELEASED)
 def test_states_of_released_formats_stay_readable(name):
-    model = OnlineRNN.from_bytes((STATES / f"v1-{name}.elman").read_bytes())
+    blob = (STATES / f"v1-{name}.elman").read_bytes()
+    model = (Committee if name.startswith("Committee") else OnlineRNN).from_bytes(blob)
 
     row = [1.0, 2.0, 3.0] if model.feature_names is None else {"a": 1.0, "b": 2.0, "c": 3.0}
+    answers = [model.predict_one(row)]
+    if isinstance(model, Committee):
+        answers += model.interval_one(row)
 
-    assert np.allclose(np.ravel(model.predict_one(row)), RELEASED[name], rtol=1e-4)
+    assert np.allclose(np.ravel(answers), RELEASED[name], rtol=1e-4)

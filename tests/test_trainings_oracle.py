@@ -1,11 +1,11 @@
-"""Every training on every cell follows its oracle, survives saving, and grows without losing anything."""
+"""Every training on every network follows its oracle, survives saving, and grows without losing anything."""
 
 import numpy as np
 import pytest
 
 import combos
-from combos import every_cell, every_loss, every_training
-from elman import EKF, SGD, OnlineRNN
+from combos import every_cell, every_loss, every_network, every_training
+from elman import EKF, RLS, SGD, Gradient, Linear, OnlineRNN
 from elman._growth import is_weight
 
 
@@ -79,10 +79,10 @@ def test_descent_follows_the_derivative_of_the_last_loss(cell, loss):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @every_training
-@every_cell
-def test_saving_changes_nothing_and_loading_continues_bit_for_bit(cell, training, dtype):
+@every_network
+def test_saving_changes_nothing_and_loading_continues_bit_for_bit(cell, readout, training, dtype):
     X, Y = combos.stream(length=60)
-    unsaved, saved = (combos.new_model(cell, training, dtype=dtype) for _ in range(2))
+    unsaved, saved = (combos.new_model(cell, training, dtype=dtype, readout=readout) for _ in range(2))
     expected = unsaved.run(X, Y)[30:]
     saved.run(X[:30], Y[:30])
     loaded = OnlineRNN.from_bytes(saved.to_bytes())
@@ -95,20 +95,24 @@ def named_rows(X):
     return [dict(zip("abc", x.tolist(), strict=False)) for x in X]
 
 
-def without_process_noise(training):
-    """The variance of a weight whose input is zero grows; that of a weight that is not there yet does not."""
-    return EKF(process_noise=0) if isinstance(training, EKF) else training
+def new_model_without_process_noise(cell, readout, training):
+    """The variance of a weight whose input is zero grows; that of a weight that is not there yet does not.
+
+    So nothing makes it grow here: no process noise and no forgetting.
+    """
+    if isinstance(training, EKF):
+        training = EKF(process_noise=0)
+    if isinstance(readout, RLS):
+        readout = RLS(forgetting=1)
+    return OnlineRNN(cell, training, readout, scale=False, dtype="float64", seed=1)
 
 
-@every_training
-@every_cell
-def test_a_new_feature_is_learned_as_if_it_had_been_zero_before(cell, training):
+@combos.every_gentle_training
+@every_network
+def test_a_new_feature_is_learned_as_if_it_had_been_zero_before(cell, readout, training):
     X, Y = combos.stream(length=60)
     X[:40, 2] = 0
-    from_start, later = (
-        OnlineRNN(cell, without_process_noise(training), scale=False, dtype="float64", seed=1)
-        for _ in range(2)
-    )
+    from_start, later = (new_model_without_process_noise(cell, readout, training) for _ in range(2))
     from_start.run(named_rows(X[:40]), Y[:40])
     later.run(named_rows(X[:40, :2]), Y[:40])
     expected, actual = (model.run(named_rows(X[40:]), Y[40:]) for model in (from_start, later))
@@ -117,24 +121,26 @@ def test_a_new_feature_is_learned_as_if_it_had_been_zero_before(cell, training):
 
 
 @every_training
-@every_cell
-def test_outputs_that_show_up_later_are_learned_as_if_they_had_been_unknown_before(cell, training):
+@every_network
+def test_outputs_that_show_up_later_are_learned_as_if_they_had_been_unknown_before(cell, readout, training):
     X, Y = combos.stream(length=40)
-    from_start, later = (
-        OnlineRNN(cell, without_process_noise(training), scale=False, dtype="float64", seed=1)
-        for _ in range(2)
-    )
+    from_start, later = (new_model_without_process_noise(cell, readout, training) for _ in range(2))
     from_start.run(X[:10], np.full_like(Y[:10], np.nan))
     later.run(X[:10], None)
     expected, actual = (model.run(X[10:], Y[10:]) for model in (from_start, later))
     np.testing.assert_array_equal(actual, expected)
 
 
+def without_input(name, array, i):
+    """A weight matrix, or moments of one, without what belongs to input i."""
+    return np.delete(array, i, axis=0) if name[0] == "U" else np.delete(array, i, axis=1)
+
+
 @every_training
-@every_cell
-def test_growth_keeps_the_state_and_starts_new_weights_from_nothing(cell, training):
+@every_network
+def test_growth_keeps_the_state_and_starts_new_weights_from_nothing(cell, readout, training):
     X, Y = combos.stream(length=30)
-    model = OnlineRNN(cell, training, scale=False, dtype="float64", seed=1)
+    model = OnlineRNN(cell, training, readout, scale=False, dtype="float64", seed=1)
     model.run(named_rows(X[:, :2]), Y)
     before, n_old = model._learner.state(), combos.n_weights(model)
     old_covariance = combos.covariance(model) if isinstance(training, EKF) else None
@@ -143,9 +149,10 @@ def test_growth_keeps_the_state_and_starts_new_weights_from_nothing(cell, traini
     assert before.keys() == after.keys()
     for name, array in before.items():
         weight = name.split(".", 1)[1] if name.startswith("moment") else name
-        if weight[0] == "U":
-            np.testing.assert_array_equal(np.delete(after[name], 2, axis=0), array)
-            assert name == weight or not after[name][2].any()
+        if weight[0] in "UD":
+            np.testing.assert_array_equal(without_input(weight, after[name], 2), array)
+            new = after[name][2] if weight[0] == "U" else after[name][:, 2]
+            assert name == "U" or name.startswith("U.") or not new.any()
         elif weight[0] in "WC":
             np.testing.assert_array_equal(after[name], array)
     if old_covariance is not None:
@@ -159,13 +166,15 @@ def test_growth_keeps_the_state_and_starts_new_weights_from_nothing(cell, traini
 
 
 @every_training
-@every_cell
+@pytest.mark.parametrize("cell", [*combos.CELLS.values(), Linear()], ids=[*combos.CELLS, "Linear"])
 def test_a_step_that_is_not_finite_is_not_taken(cell, training):
-    model = combos.new_model(cell, training, dtype="float32")
+    """Of the trainings: the step of RLS is a projection, and finite however wrong the weights."""
+    readout = Gradient(skip=isinstance(cell, Linear))
+    model = combos.new_model(cell, training, dtype="float32", readout=readout)
     X, Y = combos.stream(length=20)
     model.run(X, Y)
     state = model._learner.state()
-    state["C"][:] = 3e38
+    state["D" if readout.skip else "C"][:] = 3e38
     model._learner.restore(state)
     expected = model._learner.state()
     model.learn_one(X[0], Y[0])

@@ -15,9 +15,10 @@ namespace elman {
 // a ridge regression whose past fades. With P the inverse of its matrix, a sample changes them by
 //   S = f + phi^T P phi,  w <- w + P phi (y - w phi) / S,  P <- (P - P phi phi^T P / S) / f,
 // in double whatever T is. The penalty would fade as well; each sample therefore also renews that of one
-// weight, in turn, as a sample would that says 'w_i = 0'. So P stays below about v0 and nothing can grow
-// beyond all bounds where samples say nothing of a direction for a long time. P is the same for all outputs:
-// a sample with any known target sharpens it for all.
+// weight, or of several where n weights would have to wait longer than the memory of 1 / (1 - f) samples, in
+// turn, as a sample would that says 'w_i = 0'. So P stays below about v0 and nothing can grow beyond all
+// bounds where samples say nothing of a direction for a long time. P is the same for all outputs: a sample
+// with any known target sharpens it for all.
 template <class T>
 class LeastSquares {
  public:
@@ -25,12 +26,13 @@ class LeastSquares {
       : forgetting_(options.number("forgetting")),
         initial_variance_(options.number("initial_variance")),
         n_(readout.n_hidden() + readout.n_skipped()),
+        renewals_(std::max(1, int(std::ceil(n_ * (1 - forgetting_))))),
         stride_(padded<double>(n_)),
         covariance_(std::size_t(n_) * stride_),
         phi_(stride_),
         u_(stride_),
         v_(stride_) {
-    for (int i = 0; i < n_; ++i) covariance_[std::size_t(i) * stride_ + i] = initial_variance_;
+    restart();
   }
 
   // Learns the t-th sample, in state h with input x; the target of output k is targets[k * target_step], NaN
@@ -39,16 +41,24 @@ class LeastSquares {
              std::int64_t t) {
     std::copy_n(h, std::size_t(readout.n_hidden()), phi_.data());
     std::copy_n(x, std::size_t(readout.n_skipped()), phi_.data() + readout.n_hidden());
-    for (int i = 0; i < n_; ++i) u_[i] = dot(&covariance_[std::size_t(i) * stride_], phi_.data());
-    const double S = forgetting_ + std::max(dot(u_.data(), phi_.data()), 0.0);
+    double S = measure();
+    if (!is_positive(S)) {
+      restart();
+      S = measure();
+    }
     for (int k = 0; k < readout.n_outputs(); ++k) {
       const T y = targets[k * target_step];
       if (!std::isnan(y)) correct(readout, k, double(y), S);
     }
     const double scale = 1 / std::sqrt(S);
     for (double& u : u_) u *= scale;
-    renew_penalty(readout, int(t % n_));
-    for (int i = 0; i < n_; ++i) fade_row(i);
+    double fade = 1 / forgetting_;
+    for (int turn = 0; turn < renewals_; ++turn) {
+      renew_penalty(readout, int((t * renewals_ + turn) % n_), fade);
+      for (int i = 0; i < n_; ++i) change_row(i, fade);
+      std::fill(u_.begin(), u_.end(), 0.0);
+      fade = 1;
+    }
   }
 
   // The lower triangle of P, row by row.
@@ -64,19 +74,38 @@ class LeastSquares {
   }
 
  private:
+  void restart() {
+    std::fill(covariance_.begin(), covariance_.end(), 0.0);
+    for (int i = 0; i < n_; ++i) variance(i) = initial_variance_;
+  }
+
+  // u = P phi; returns S.
+  double measure() {
+    for (int i = 0; i < n_; ++i) u_[i] = dot(&covariance_[std::size_t(i) * stride_], phi_.data());
+    return forgetting_ + dot(u_.data(), phi_.data());
+  }
+
+  // Whether the sample leaves every variance positive, as it does unless rounding has made P indefinite. That
+  // takes inputs whose squares times v0 come near the inverse of the rounding error.
+  bool is_positive(double S) {
+    bool positive = S >= forgetting_;
+    for (int i = 0; i < n_; ++i) positive &= variance(i) * S > u_[i] * u_[i];
+    return positive;
+  }
+
   void correct(Readout<T>& readout, int k, double y, double S) {
     double error = y;
     for (int i = 0; i < n_; ++i) error -= double(*weight(readout, k, i)) * phi_[i];
     for (int i = 0; i < n_; ++i) *weight(readout, k, i) += T(error / S * u_[i]);
   }
 
-  // The sample 'w_i = 0' of variance v0 / (n (1 - f)): its turn comes every n samples, by when a share of n
-  // (1 - f) of the penalty has faded. Leaves in v_ what it takes off P.
-  void renew_penalty(Readout<T>& readout, int i) {
+  // The sample 'w_i = 0' of variance v0 / (turn (1 - f)): its turn comes every `turn` samples, by when a
+  // share of turn (1 - f) of the penalty has faded. Leaves in v_ what it takes off P.
+  void renew_penalty(Readout<T>& readout, int i, double fade) {
     for (int j = 0; j < stride_; ++j)
-      v_[j] = (covariance_[std::size_t(i) * stride_ + j] - u_[i] * u_[j]) / forgetting_;
-    const double information = n_ * (1 - forgetting_) / initial_variance_;
-    const double scale = std::sqrt(information / (1 + information * v_[i]));
+      v_[j] = (covariance_[std::size_t(i) * stride_ + j] - u_[i] * u_[j]) * fade;
+    const double turn = double(n_) / renewals_, information = turn * (1 - forgetting_) / initial_variance_;
+    const double scale = std::sqrt(information / (1 + information * std::max(v_[i], 0.0)));
     for (double& v : v_) v *= scale;
     for (int k = 0; k < readout.n_outputs(); ++k) {
       const double w = *weight(readout, k, i);
@@ -84,16 +113,18 @@ class LeastSquares {
     }
   }
 
-  // Row i of P <- (P - u u^T) / f - v v^T. Every product is the same for an entry and its mirror image: P
+  // Row i of P <- (P - u u^T) fade - v v^T. Every product is the same for an entry and its mirror image: P
   // stays symmetric to the bit.
-  void fade_row(int i) {
-    const Vec<double> u = splat(-u_[i]), v = splat(-v_[i]), fade = splat(1 / forgetting_);
+  void change_row(int i, double fade) {
+    const Vec<double> u = splat(-u_[i]), v = splat(-v_[i]);
     double* row = &covariance_[std::size_t(i) * stride_];
     for (int j = 0; j < stride_; j += kLanes<double>) {
-      const Vec<double> faded = fade * fma<double>(u, load<double>(&u_[j]), load<double>(row + j));
+      const Vec<double> faded = splat(fade) * fma<double>(u, load<double>(&u_[j]), load<double>(row + j));
       store<double>(row + j, fma<double>(v, load<double>(&v_[j]), faded));
     }
   }
+
+  double& variance(int i) { return covariance_[std::size_t(i) * stride_ + i]; }
 
   // Weight i of output k: of the hidden units first, then of the inputs.
   static T* weight(Readout<T>& readout, int k, int i) {
@@ -109,7 +140,7 @@ class LeastSquares {
   }
 
   double forgetting_, initial_variance_;
-  int n_, stride_;
+  int n_, renewals_, stride_;  // renewals: of how many weights the penalty is renewed at a sample
   Buffer<double> covariance_, phi_, u_, v_;
 };
 

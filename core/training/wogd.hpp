@@ -31,25 +31,32 @@ class WOGD final : public Training<T> {
     network.differentiate_window(first);
     const int samples = network.window.labelled(first);
     if (smoothness != nullptr) previous_gradient_ = network.gradient;
-    if (!step(network, samples)) return;
+    Vec<T> check = move(network.weights, network.gradient, rate_ / samples, next_);
+    if (network.readout_is_trained)
+      check += move(network.readout.weights(), network.readout_gradient,
+                    readout_rate_ / std::sqrt(double(t)) / samples, next_readout_);
+    if (sum<T>(check) != 0) return;
+    step(network, samples);
     if (smoothness != nullptr) *smoothness = measure_smoothness(network, first, samples);
-    if (network.readout_is_trained) step_readout(network, samples, t);
+    if (network.readout_is_trained) step_readout(network);
   }
 
  private:
-  // theta <- Pi(theta - rate gradient/samples), equations (14) and (15). False, and nothing changed, if not
-  // finite.
-  bool step(Network<T>& network, int samples) {
-    const Buffer<T>& gradient = network.gradient;
-    if (next_.size() != network.weights.size()) next_ = Buffer<T>(network.weights.size());
-    const Vec<T> rate = splat(T(-rate_ / samples));
-    Vec<T> check = {};  // stays 0 unless a weight is infinite or NaN
-    for (std::size_t i = 0; i < next_.size(); i += kLanes<T>) {
-      const Vec<T> moved = fma<T>(rate, load<T>(&gradient[i]), load<T>(&network.weights[i]));
+  // next = weights - rate gradient; returns a sum that is 0 unless one of these is infinite or NaN.
+  static Vec<T> move(const Buffer<T>& weights, const Buffer<T>& gradient, double rate, Buffer<T>& next) {
+    if (next.size() != weights.size()) next = Buffer<T>(weights.size());
+    Vec<T> check = {};
+    for (std::size_t i = 0; i < next.size(); i += kLanes<T>) {
+      const Vec<T> moved = fma<T>(splat(T(-rate)), load<T>(&gradient[i]), load<T>(&weights[i]));
       check = fma<T>(moved, Vec<T>{}, check);
-      store<T>(&next_[i], moved);
+      store<T>(&next[i], moved);
     }
-    if (sum<T>(check) != 0) return false;
+    return check;
+  }
+
+  // theta <- Pi(theta - rate gradient/samples), equations (14) and (15).
+  void step(Network<T>& network, int samples) {
+    const Buffer<T>& gradient = network.gradient;
     const std::vector<Block>& blocks = network.cell->blocks();
     projected_.assign(blocks.size(), false);
     for (std::size_t i = 0; i < blocks.size(); ++i) projected_[i] = project(next_.data(), blocks[i]);
@@ -63,15 +70,11 @@ class WOGD final : public Training<T> {
         this->local_regret += squared_norm(block, gradient.data()) / (double(samples) * samples);
     }
     std::swap(network.weights, next_);
-    return true;
   }
 
   // c <- Pi(c - readout_rate/sqrt(t) gradient/samples) for each output, equation (13).
-  void step_readout(Network<T>& network, int samples, std::int64_t t) const {
-    Buffer<T>& weights = network.readout.weights();
-    const Vec<T> rate = splat(T(-readout_rate_ / std::sqrt(double(t)) / samples));
-    for (std::size_t i = 0; i < weights.size(); i += kLanes<T>)
-      store<T>(&weights[i], fma<T>(rate, load<T>(&network.readout_gradient[i]), load<T>(&weights[i])));
+  void step_readout(Network<T>& network) {
+    std::swap(network.readout.weights(), next_readout_);
     clip_readout(network);
   }
 
@@ -95,12 +98,14 @@ class WOGD final : public Training<T> {
   }
 
   // max over the matrices of ||grad L(theta_{t+1}) - grad L(theta_t)|| / ||theta_{t+1} - theta_t||, where
-  // theta_t is in next_ after the swap. Window, state before it and readout are the same for both.
+  // theta_t is in next_ after the swap. Window, state before it and readout are the same for both, and the
+  // trajectory is that of theta_t again when this returns.
   double measure_smoothness(Network<T>& network, int first, int samples) {
-    const Buffer<T> readout_gradient = network.readout_gradient;
     network.forward(first);
     network.differentiate_window(first);
-    network.readout_gradient = readout_gradient;
+    network.cell->refresh(next_.data());
+    network.cell->forward(next_.data(), network.window.inputs(), first, network.window.size(), network.clock);
+    network.cell->refresh(network.weights.data());
     double largest = 0;
     for (const Block& block : network.cell->blocks()) {
       const double moved = squared_distance(block, network.weights, next_);
@@ -134,7 +139,7 @@ class WOGD final : public Training<T> {
       projection_threshold_;  // alpha: a matrix is projected when its Frobenius norm exceeds this; 0: always
   double readout_rate_;       // the readout's step at time t is this over sqrt(t)
   double readout_limit_;      // largest norm of a row of the readout
-  Buffer<T> next_, previous_gradient_;
+  Buffer<T> next_, next_readout_, previous_gradient_;
   std::vector<bool> projected_;  // by block
 };
 

@@ -231,7 +231,8 @@ class Model(ABC, Generic[C]):
         """Make the learner that fits these columns and outputs the model's own, and return it."""
         self._learner = self._fitting(columns, outputs)
         self._columns, self._outputs = columns, outputs
-        self._plain = self._learner if columns.names is None and outputs.scalar else None
+        known = outputs.count is not None  # a plain target must not slip in before the first one is recorded
+        self._plain = self._learner if columns.names is None and outputs.scalar and known else None
         return self._learner
 
 

@@ -30,7 +30,7 @@ def from_name(
     known = {"cell": _fields(cell_type), "training": _fields(training_type), "learner": others}
     for option in options:
         if not any(option in names for names in known.values()):
-            listed = "; ".join(f"the {part} takes {', '.join(names)}" for part, names in known.items())
+            listed = "; ".join(f"the {part} takes {_listed(names)}" for part, names in known.items())
             raise TypeError(f"{name} has no option {option!r}: {listed}")
     cell = cell_type(**{key: value for key, value in options.items() if key in known["cell"]})
     training = training_type(**{key: value for key, value in options.items() if key in known["training"]})
@@ -46,4 +46,8 @@ def _find(kind: str, word: str, by_name: dict[str, type[T]], whole: str) -> type
 
 
 def _fields(configuration: type[Any]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(configuration))
+    return tuple(field.name for field in fields(configuration) if field.init)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(names) if names else "no option"

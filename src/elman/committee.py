@@ -94,8 +94,8 @@ class Committee(Model[CoreCommittee]):
     def interval_one(self, x: Any, coverage: float = 0.9) -> tuple[Any, Any]:
         """Return the interval that will hold the target of row `x` with probability `coverage`: (low, high).
 
-        Floats, or arrays (n_outputs,) if targets are arrays. Infinite until a few targets have been seen. The
-        model does not change.
+        Floats, or arrays (n_outputs,) if targets are arrays. Infinite until a few targets have been seen that
+        were not all the same. The model does not change.
         """
         _check_coverage(coverage)
         with self._lock:
@@ -205,7 +205,7 @@ class Committee(Model[CoreCommittee]):
 
     def _grown(self, old: State, new: State) -> State:
         if len(old["outputs"]) != len(new["outputs"]):
-            return new  # the number of outputs shows with the first target: nothing has been learned yet
+            return _with_several_outputs(old, new)
         state = old | {"inputs": np.concatenate([old["inputs"], new["inputs"][len(old["inputs"]) :]])}
         new_members = _by_member(new)
         for i, own in _by_member(old).items():
@@ -238,6 +238,17 @@ class Committee(Model[CoreCommittee]):
             columns = n_inputs + n_lagged * member.lagged
             _state.check(own[i], columns, n_outputs, member.cell.n_hidden)
         _state.check_finite({name: a for name, a in arrays.items() if not name.startswith("member")})
+
+
+def _with_several_outputs(old: State, new: State) -> State:
+    """Return the state `new` of a committee whose first target shows several outputs, as long as it has seen.
+
+    Nobody has learned anything yet, so the members start anew; the features keep their scales.
+    """
+    first, features = new["history"].size, old["inputs"][old["history"].size :]
+    inputs = new["inputs"].copy()
+    inputs[first : first + len(features)] = features
+    return new | {"samples": old["samples"], "inputs": inputs}
 
 
 def _by_member(arrays: State) -> dict[int, State]:

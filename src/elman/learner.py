@@ -81,7 +81,14 @@ class OnlineRNN(Model[CoreLearner]):
         self.cell = instance("cell", SRNN() if cell is None else cell, Cell)
         default = WOGD(window=1) if isinstance(self.cell, Linear) else WOGD()
         self.training = instance("training", default if training is None else training, Training)
-        self.readout = instance("readout", Gradient() if readout is None else readout, Readout)
+        usual = (
+            Gradient()
+            if not isinstance(self.cell, Linear)
+            else RLS()
+            if training is None
+            else Gradient(skip=True)
+        )
+        self.readout = instance("readout", usual if readout is None else readout, Readout)
         self.loss = one_of("loss", loss, ("squared", "logistic"))
         self.scale = instance("scale", scale, bool)
         self.dtype = one_of("dtype", dtype, ("float32", "float64"))
@@ -102,13 +109,16 @@ class OnlineRNN(Model[CoreLearner]):
     def named(cls, name: str, **options: Any) -> Self:
         """Return a model by the paper's name of its cell and training, such as ``"LSTM-Adam"``, in any case.
 
-        Each option goes to the cell or the training that has it, and otherwise to `OnlineRNN`.
+        Each option goes to the cell or the training that has it, and otherwise to `OnlineRNN`. The name
+        ``"linear"`` gives linear regression by recursive least squares.
 
         Examples
         --------
         >>> OnlineRNN.named("SRNN-Adam", n_hidden=10, rate=0.01, seed=1).training
         Adam(rate=0.01, horizon=25, decays=(0.9, 0.999), epsilon=1e-08)
         """
+        if name == "linear":
+            return cls(Linear(), **options)
         cell, training, others = from_name(name, options, ("readout", "loss", "scale", "dtype", "seed"))
         return cls(cell, training, **others)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from elman._check import instance
 from elman.cells import GRU, LSTM, SRNN, Cell, Linear
 from elman.readouts import RLS, Gradient, Readout
-from elman.training import EKF, WOGD, Training
+from elman.training import EKF, WOGD, Adam, Training
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -101,6 +101,10 @@ DEFAULT_MEMBERS = (
 )
 
 
+# Where no covariance fits: a linear model that costs a few operations a weight.
+_WIDE = Member("linear Adam", Linear(), Adam(rate=0.003, horizon=1), _SKIP)
+
+
 def default_members(n_inputs: int, n_lagged: int) -> tuple[Member, ...]:
     """Return the members for rows of `n_inputs` features and `n_lagged` past targets.
 
@@ -109,5 +113,6 @@ def default_members(n_inputs: int, n_lagged: int) -> tuple[Member, ...]:
     members: Iterable[Member] = DEFAULT_MEMBERS
     if n_inputs == 0:
         members = (replace(member, lagged=True) for member in members)
-    sized = (member.fitting(n_inputs + n_lagged * member.lagged) for member in members)
-    return tuple(member for member in sized if member is not None)
+    sized = [member.fitting(n_inputs + n_lagged * member.lagged) for member in members]
+    fitting = tuple(member for member in sized if member is not None)
+    return fitting if len(fitting) > 1 else (*fitting, _WIDE)

@@ -3,28 +3,42 @@
 Nothing here is fast or clever on purpose. Nothing here is imported by the library.
 """
 
-from naive.cells import GRU, LSTM, NARX, SRNN, Clockwork, ClockworkModules, sigmoid
+from naive.cells import GRU, LSTM, NARX, SRNN, Clockwork, ClockworkModules, Linear, sigmoid
+from naive.committee import Committee, Member
+from naive.drift import DriftMeter
 from naive.learner import Learner
+from naive.mixture import DISCOUNT, Mixture, brought_back
+from naive.quantiles import Quantiles
+from naive.readouts import RLS
 from naive.scaling import ScaledLearner, Scaler
 from naive.trainings import EKF, SGD, WOGD, Adam, RMSprop, clip_rows, clip_singular_values
 from naive.window import Window, output, output_error, sample_loss
 
 __all__ = [
+    "DISCOUNT",
     "EKF",
     "GRU",
     "LSTM",
     "NARX",
+    "RLS",
     "SGD",
     "SRNN",
     "WOGD",
     "Adam",
     "Clockwork",
     "ClockworkModules",
+    "Committee",
+    "DriftMeter",
     "Learner",
+    "Linear",
+    "Member",
+    "Mixture",
+    "Quantiles",
     "RMSprop",
     "ScaledLearner",
     "Scaler",
     "Window",
+    "brought_back",
     "clip_rows",
     "clip_singular_values",
     "output",

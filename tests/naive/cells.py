@@ -2,7 +2,7 @@
 
 Shapes: `x` is (n_x,), with the constant 1 as its last entry; a state is (state_rows, n_hidden), its first row
 the hidden vector that the readout sees; `weights` is a dict with the entries "W" and "U" (and "C", which no
-cell reads).
+cell reads, and "D").
 """
 
 from dataclasses import dataclass
@@ -90,6 +90,23 @@ class SRNN(Cell):
         before, x, hidden = cache
         d_a = d_state[0] * (1 - hidden**2)
         return (weights["W"].T @ d_a)[None], np.outer(d_a, before), np.outer(d_a, x)
+
+
+class Linear(Cell):
+    """No hidden unit: the state is empty, and so are W and U."""
+
+    def __init__(self, n_hidden=0):
+        assert n_hidden == 0
+        super().__init__(0)
+
+    def step(self, weights, state, x, step):  # noqa: ARG002
+        """Nothing happens."""
+        return state, (state[0], x)
+
+    def step_backward(self, weights, cache, d_state):  # noqa: ARG002
+        """Nothing happened."""
+        before, x = cache
+        return d_state, np.outer(before, before), np.outer(before, x)
 
 
 class LSTM(Cell):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from naive.window import Window, output
+from naive.window import Window, output, read_out
 
 
 def as_target(y, n_outputs):
@@ -17,19 +17,24 @@ def as_target(y, n_outputs):
 class Learner:
     """Cell, readout and training, with the last `window` samples and the state before them.
 
-    `weights` holds "W" and "U", as the cell wants them, and "C" (n_outputs, n_hidden); it is copied.
-    `window` is the training's own unless given.
+    `weights` holds "W" and "U", as the cell wants them, "C" (n_outputs, n_hidden) and, for a skip, "D"
+    (n_outputs, n_x); it is copied. `window` is the training's own unless given. With a `readout` of its own,
+    such as `RLS`, the training moves W and U only.
     """
 
-    def __init__(self, cell, training, weights, n_outputs=1, loss="squared", *, window=None):
+    def __init__(self, cell, training, weights, n_outputs=1, loss="squared", *, window=None, readout=None):
         assert weights["C"].shape == (n_outputs, cell.n_hidden)
         self.cell = cell
         self.training = training
+        self.readout = readout
         self.n_outputs = n_outputs
         self.loss = loss
         self.window = training.window if window is None else window
-        copied = {name: np.array(weights[name], dtype=float) for name in ("W", "U", "C")}
-        self.weights = training.prepare(cell, copied)
+        copied = {
+            name: np.array(weights[name], dtype=float) for name in ("W", "U", "C", "D") if name in weights
+        }
+        self.trained = tuple(copied) if readout is None else ("W", "U")
+        self.weights = copied | training.prepare(cell, {name: copied[name] for name in self.trained})
         self.state = cell.initial_state()
         self.start = 0
         self.t = 0
@@ -40,7 +45,8 @@ class Learner:
         """Give the samples in the window, oldest first, as a `Window`."""
         X = np.array(self.X).reshape(len(self.X), self.weights["U"].shape[1])
         Y = np.array(self.Y).reshape(len(self.Y), self.n_outputs)
-        return Window(self.cell, self.loss, self.state.copy(), self.start, X, Y)
+        fixed = {name: weight for name, weight in self.weights.items() if name not in self.trained}
+        return Window(self.cell, self.loss, self.state.copy(), self.start, X, Y, fixed)
 
     def with_constant(self, x):
         """[x, 1]: the constant input, which is the bias, comes last."""
@@ -53,10 +59,10 @@ class Learner:
         return self.samples().forward(self.weights).states[-1]
 
     def predict_z(self, x):
-        """z = C h' with h' one step after the last sample; changes nothing. (n_outputs,)."""
-        step = self.start + len(self.X)
-        state, _ = self.cell.step(self.weights, self.current_state(), self.with_constant(x), step)
-        return self.weights["C"] @ state[0]
+        """z = C h' + D x with h' one step after the last sample; changes nothing. (n_outputs,)."""
+        step, row = self.start + len(self.X), self.with_constant(x)
+        state, _ = self.cell.step(self.weights, self.current_state(), row, step)
+        return read_out(self.weights, state[0], row)
 
     def predict(self, x):
         """Give z, or sigmoid(z) for the logistic loss. (n_outputs,)."""
@@ -81,10 +87,24 @@ class Learner:
         if np.isnan(self.Y[-1]).all():
             return
         self.t += 1
+        window, trained = self.samples(), {name: self.weights[name] for name in self.trained}
+        moved = {} if self.readout is None else self.learned_readout(window)
         with np.errstate(over="ignore", invalid="ignore"):
-            new_weights = self.training.update(self.samples(), self.weights, self.t)
-        if new_weights is not None:
-            self.weights = new_weights
+            moved |= self.training.update(window, trained, self.t) or {}
+        if moved:
+            self.weights = self.weights | moved
+
+    def learned_readout(self, window):
+        """C and D after the readout's own step, from the hidden vector that made the prediction."""
+        names = [name for name in ("C", "D") if name in self.weights]
+        regressors = {"C": window.forward(self.weights).hidden[-1], "D": window.X[-1]}
+        learned = self.readout.update(
+            np.hstack([self.weights[name] for name in names]),
+            np.concatenate([regressors[name] for name in names]),
+            window.Y[-1],
+            self.t,
+        )
+        return dict(zip(names, np.split(learned, [self.cell.n_hidden], axis=1), strict=False))
 
     def run(self, X, Y):
         """Predict each row, then learn from it. (T, n_outputs)."""

@@ -64,6 +64,41 @@ class Scaler:
         return self.mean + self.sd * float(z)
 
 
+class Regime(Scaler):
+    """A column that may jump for good: after five values in a row out of reach, their mean and spread count.
+
+    The spread does not fall below that before the surprises.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.surprises = Scaler()
+        self.usual_var = 0.0
+
+    @property
+    def varies(self):
+        """Whether the column has varied by more than rounding."""
+        return self.n >= 2 and self.sd > 1e-12 * abs(self.mean)
+
+    def observe(self, value):
+        """Take one value in."""
+        if math.isnan(value):
+            return
+        surprising = self.varies and abs(value - self.mean) > LARGEST_STANDARDISED * self.sd
+        before = self.var
+        super().observe(value)
+        if not surprising:
+            self.surprises = Scaler()
+            return
+        if self.surprises.n == 0:
+            self.usual_var = before
+        self.surprises.observe(value)
+        if self.surprises.n == 5:
+            self.n, self.mean = 5, self.surprises.mean
+            self.var = max(self.surprises.var, self.usual_var)
+            self.surprises = Scaler()
+
+
 class ScaledLearner:
     """A `Learner` on raw rows: scale=True standardises features and targets, scale=False only bounds them."""
 

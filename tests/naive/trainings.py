@@ -2,7 +2,9 @@
 
 A training holds its options and its own state, so each learner needs one of its own. `update(window,
 weights, t)` gives the new weights of labelled step t = 1, 2, ... or None where they would not be finite: the
-update is then skipped and the training's state is what it was before.
+update is then skipped and the training's state is what it was before. `weights` are those that the training
+moves, in the order W, U, C, D: C and D are missing where the readout learns by itself, D where there is no
+skip.
 """
 
 import numpy as np
@@ -44,7 +46,7 @@ class Training:
 class WOGD(Training):
     """Windowed Online Gradient Descent, Algorithm 1 of the paper with the norm test of its Remark 2.
 
-    c_k <- Pi[c_k - readout_rate / sqrt(t) dL/dc_k] for each row c_k of C, onto norm <= readout_limit;
+    c_k <- Pi[c_k - readout_rate / sqrt(t) dL/dc_k] for each row c_k of [C, D], onto norm <= readout_limit;
     W <- Pi[W - rate dL/dW] and U <- Pi[U - rate dL/dU], onto singular values <= spectral_limit, gate by gate,
     all from the same gradient of the mean loss L over the window.
     """
@@ -88,12 +90,13 @@ class WOGD(Training):
         return np.vstack([self.project(block) for block in blocks]) * cell.mask(name, matrix.shape)
 
     def project_all(self, cell, weights):
-        """Project W, U and C."""
-        return {
-            "W": self.project_gates(cell, "W", weights["W"]),
-            "U": self.project_gates(cell, "U", weights["U"]),
-            "C": clip_rows(weights["C"], self.readout_limit),
-        }
+        """Project W and U, and [C, D] as one matrix."""
+        projected = {name: self.project_gates(cell, name, weights[name]) for name in ("W", "U")}
+        names = [name for name in ("C", "D") if name in weights]
+        if names:
+            readout = clip_rows(np.hstack([weights[name] for name in names]), self.readout_limit)
+            projected |= dict(zip(names, np.split(readout, [cell.n_hidden], axis=1), strict=False))
+        return projected
 
     def prepare(self, cell, weights):
         """Apply the rule of every step to the initial weights."""
@@ -102,7 +105,8 @@ class WOGD(Training):
     def update(self, window, weights, t):
         """Move all weights; local regret (7) grows by |(W - W') / rate|_F^2 + |(U - U') / rate|_F^2."""
         gradient = window.mean_gradient(weights)
-        rates = {"W": self.rate, "U": self.rate, "C": self.readout_rate / np.sqrt(t)}
+        readout_rate = self.readout_rate / np.sqrt(t)
+        rates = {"W": self.rate, "U": self.rate, "C": readout_rate, "D": readout_rate}
         moved = {name: weights[name] - rates[name] * gradient[name] for name in weights}
         if not all_finite(moved.values()):
             return None
@@ -117,7 +121,7 @@ class WOGD(Training):
     def smoothness(self):
         """Empirical smoothness of the last update, section IV-A3 of the paper.
 
-        max over M in {W, U} of |dL/dM(W', U') - dL/dM(W, U)|_F / |M' - M|_F, with C and the window as they
+        max over M in {W, U} of |dL/dM(W', U') - dL/dM(W, U)|_F / |M' - M|_F, with readout and window as they
         were before the update; a matrix that did not move counts as 0, and so does a learner that was never
         updated.
         """
@@ -125,7 +129,7 @@ class WOGD(Training):
             return 0.0
         window, old, new = self._last
         before = window.mean_gradient(old)
-        after = window.mean_gradient(new | {"C": old["C"]})
+        after = window.mean_gradient(old | {name: new[name] for name in ("W", "U")})
         ratios = [0.0]
         for name in ("W", "U"):
             distance = np.linalg.norm(new[name] - old[name])
@@ -209,7 +213,7 @@ class Adam(Training):
 
 
 class EKF(Training):
-    """Extended Kalman filter over theta, all weights: W, U and C one after the other, each row by row.
+    """Extended Kalman filter over theta, all weights: W, U, C and D one after the other, each row by row.
 
     S = J P J^T + R I, K = P J^T S^-1, theta <- theta + K (y - output), P <- P - K J P + q I, from P = p0 I,
     where J is the Jacobian of the outputs. Unknown outputs leave their rows out. For the logistic loss, with
@@ -243,11 +247,11 @@ class EKF(Training):
         if not all_finite([S]):
             return None
         K = self.P @ J.T @ np.linalg.inv(S)
-        theta = np.concatenate([weights[name].ravel() for name in ("W", "U", "C")]) + K @ error
+        theta = np.concatenate([weight.ravel() for weight in weights.values()]) + K @ error
         P = self.P - K @ J @ self.P + self.process_noise * np.eye(len(theta))
         if not all_finite([theta, P]):
             return None
         self.P = P
-        ends = np.cumsum([weights[name].size for name in ("W", "U")])
-        parts = zip(("W", "U", "C"), np.split(theta, ends), strict=True)
+        ends = np.cumsum([weight.size for weight in weights.values()])[:-1]
+        parts = zip(weights, np.split(theta, ends), strict=True)
         return {name: part.reshape(weights[name].shape) for name, part in parts}

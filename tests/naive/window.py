@@ -1,9 +1,10 @@
 """The last samples of a stream and the state before them: their losses and the derivatives by the weights.
 
-The loss is "squared" (output z = C h) or "logistic" (output sigmoid(z)); a NaN target has no loss.
+The loss is "squared" (output z = C h, or C h + D x where the weights have a D) or "logistic" (output
+sigmoid(z)); a NaN target has no loss.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,6 +17,12 @@ def output(loss, z):
         return z
     assert loss == "logistic"
     return sigmoid(z)
+
+
+def read_out(weights, hidden, X):
+    """Z = H C^T, and with a skip H C^T + X D^T, for rows of hidden vectors and of inputs. (T, n_outputs)."""
+    Z = hidden @ weights["C"].T
+    return Z + X @ weights["D"].T if "D" in weights else Z
 
 
 def sample_loss(loss, z, y):
@@ -38,7 +45,8 @@ class Window:
     """Samples `X` (T, n_x), constant included, with targets `Y` (T, n_outputs).
 
     `state` is the state before X[0], a constant for every derivative; `start` is the number of samples of
-    the stream before X[0].
+    the stream before X[0]. `fixed` are the weights that no training moves: the methods are functions of the
+    others, W and U and, unless they are fixed, C and D.
     """
 
     cell: object
@@ -47,6 +55,7 @@ class Window:
     start: int
     X: np.ndarray
     Y: np.ndarray
+    fixed: dict = field(default_factory=dict)
 
     def forward(self, weights):
         """Run the cell from the stored state with the given weights."""
@@ -62,25 +71,26 @@ class Window:
         return np.eye(len(self.Y))[-1]
 
     def weighted_loss(self, weights, sample_weights):
-        """Sum over i of sample_weights[i] * loss(C h_i, y_i)."""
-        Z = self.forward(weights).hidden @ weights["C"].T
+        """Sum over i of sample_weights[i] * loss(C h_i + D x_i, y_i)."""
+        Z = read_out(self.fixed | weights, self.forward(weights).hidden, self.X)
         losses = [sample_loss(self.loss, z, y) for z, y in zip(Z, self.Y, strict=True)]
         return float(sample_weights @ losses)
 
     def weighted_gradient(self, weights, sample_weights):
-        """Derivatives of `weighted_loss` by W, U and C; the stored state is a constant."""
-        trace = self.forward(weights)
-        Z = trace.hidden @ weights["C"].T
+        """Derivatives of `weighted_loss` by the weights; the stored state is a constant."""
+        trace, every = self.forward(weights), self.fixed | weights
+        Z = read_out(every, trace.hidden, self.X)
         errors = sample_weights[:, None] * output_error(self.loss, Z, self.Y)
-        gradient = self.cell.backward(weights, trace, errors @ weights["C"])
-        return {"W": gradient["W"], "U": gradient["U"], "C": errors.T @ trace.hidden}
+        gradient = self.cell.backward(weights, trace, errors @ every["C"])
+        gradient |= {"C": errors.T @ trace.hidden, "D": errors.T @ self.X}
+        return {name: gradient[name] for name in weights}
 
     def mean_loss(self, weights):
         """L_{t,w} of equation (6): the mean loss over the labelled samples of the window."""
         return self.weighted_loss(weights, self.sample_weights())
 
     def mean_gradient(self, weights):
-        """Derivatives of L_{t,w} by W, U and C, through the whole window."""
+        """Derivatives of L_{t,w} by the weights, through the whole window."""
         return self.weighted_gradient(weights, self.sample_weights())
 
     def last_loss(self, weights):
@@ -88,20 +98,22 @@ class Window:
         return self.weighted_loss(weights, self.last_only())
 
     def last_gradient(self, weights):
-        """Derivatives of the last sample's loss by W, U and C, through the whole window."""
+        """Derivatives of the last sample's loss by the weights, through the whole window."""
         return self.weighted_gradient(weights, self.last_only())
 
     def last_z(self, weights):
-        """z = C h after the last sample: (n_outputs,)."""
-        return weights["C"] @ self.forward(weights).hidden[-1]
+        """z = C h + D x of the last sample: (n_outputs,)."""
+        return read_out(self.fixed | weights, self.forward(weights).hidden, self.X)[-1]
 
     def last_jacobian(self, weights):
-        """Derivatives of `last_z` by W, U and C, each (n_outputs, rows, columns), output by output."""
-        trace = self.forward(weights)
-        jacobian = {name: np.zeros((len(weights["C"]), *weights[name].shape)) for name in ("W", "U", "C")}
-        for k, c_k in enumerate(weights["C"]):
+        """Derivatives of `last_z` by the weights, each (n_outputs, rows, columns), output by output."""
+        trace, C = self.forward(weights), (self.fixed | weights)["C"]
+        jacobian = {name: np.zeros((len(C), *weight.shape)) for name, weight in weights.items()}
+        for k, c_k in enumerate(C):
             gradient = self.cell.backward(weights, trace, np.outer(self.last_only(), c_k))
             jacobian["W"][k] = gradient["W"]
             jacobian["U"][k] = gradient["U"]
-            jacobian["C"][k, k] = trace.hidden[-1]
+            for name, regressors in {"C": trace.hidden[-1], "D": self.X[-1]}.items():
+                if name in weights:
+                    jacobian[name][k, k] = regressors
         return jacobian

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from elman import _models, durable
+from elman import _catalogue, durable
 from elman.cli import options, sources
 from elman.cli.console import err, headline, out, tell
 from elman.cli.progress import learning
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from elman.durable import Session
     from elman.streams import Stream
 
-_DEFAULT_MODELS = ",".join(dict.fromkeys([_models.DEFAULT, "SRNN-EKF", "SRNN-WOGD", "LSTM-Adam"]))
+_DEFAULT_MODELS = f"{_catalogue.DEFAULT},linear,SRNN-EKF,SRNN-WOGD,LSTM-Adam"
 
 
 def compare(  # noqa: PLR0917 - typer makes an option of each

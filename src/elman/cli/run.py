@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from elman import _models, durable
+from elman import _catalogue, durable
 from elman.cli import options, sources
 from elman.cli.console import err, headline, out, tell
 from elman.cli.progress import learning
@@ -32,7 +32,7 @@ _MODEL: dict[str, Any] = {"rich_help_panel": "Model"}
 
 
 def _model_names(incomplete: str) -> list[str]:
-    return [name for name in _models.names() if name.lower().startswith(incomplete.lower())]
+    return [name for name in _catalogue.names() if name.lower().startswith(incomplete.lower())]
 
 
 def run(  # noqa: PLR0917 - typer makes an option of each
@@ -42,9 +42,9 @@ def run(  # noqa: PLR0917 - typer makes an option of each
         str | None,
         typer.Option(
             metavar="NAME",
-            help=f"{_models.COMMITTEE}, or a cell and a training: SRNN-EKF, SRNN-WOGD, LSTM-Adam, …",
+            help=f"{_catalogue.DEFAULT}, or a cell and a training: SRNN-EKF, SRNN-WOGD, LSTM-Adam, …",
             autocompletion=_model_names,
-            show_default=_models.DEFAULT,
+            show_default=_catalogue.DEFAULT,
         ),
     ] = None,
     lags: Annotated[

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from elman import _models, streams
+from elman import _catalogue, streams
 from elman.streams import CsvStream
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Source:
     """A stream and what suits it where the user says nothing."""
 
     stream: Stream
-    model: str = _models.DEFAULT
+    model: str = _catalogue.DEFAULT
     lags: int = DEFAULT_LAGS
     rows: int | None = None
     options: tuple[tuple[str, Any], ...] = ()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from elman import _models, _state
+from elman import _catalogue, _state
 from elman.durable.lags import WithLags
 from elman.evaluate import LearningCurve, Prequential
 
@@ -189,7 +189,7 @@ class Run:
         with _state.damaged_if_rejected():
             answer = arrays["held_answer"]
             return cls(
-                model=WithLags(_models.load(arrays["model"].tobytes()), arrays["past"]),
+                model=WithLags(_catalogue.load(arrays["model"].tobytes()), arrays["past"]),
                 setup=dict(header["setup"]),
                 names=tuple(header["names"]),
                 target=str(header["target"]),
@@ -214,6 +214,6 @@ def begin(
     >>> begin("SRNN-EKF", ("a", "b"), "y", lags=2, seed=0, options={"n_hidden": 5}).setup
     {'model': 'SRNN-EKF', 'lags': 2, 'seed': 0, 'n_hidden': 5}
     """
-    model, own_lags = _models.make(name, lags=lags, seed=seed, **options)
+    model, own_lags = _catalogue.make(name, lags=lags, seed=seed, **options)
     setup = {"model": name, "lags": lags, "seed": seed} | options
     return Run(WithLags(model, [math.nan] * own_lags), setup, tuple(names), target)

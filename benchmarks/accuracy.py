@@ -1,0 +1,200 @@
+"""How accurate every model is, untuned, on real and on drifting streams: one table.
+
+    ELMAN_DATA=... python benchmarks/accuracy.py [--json benchmarks/results/accuracy.json]
+    ... [--jobs 2] [--rows N] [--models Committee,member]
+
+Prequential mean squared error in units of the target's variance: every row is predicted one step ahead before
+it is learned. Inputs are the file's columns (a date as sines and cosines of hour, weekday and day of year),
+raw and unscaled, and for time-ordered streams the last six targets. Every model scales online, none looks
+ahead. LSTM-Adam and SRNN-EKF are given the best of five settings in hindsight. River's models run where River
+is installed. With `--models` only those are run, and replaced in the results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import platform
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from accuracy_river import REGRESSORS, run_river
+from elman import EKF, LSTM, RLS, SRNN, WOGD, Adam, Committee, Gradient, Linear, OnlineRNN, streams
+from elman.members import DEFAULT_MEMBERS
+from elman.streams import Drift, Lagged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LAGS, BLOCK = 6, 2000
+TIME_ORDERED = {
+    "etth1": None,
+    "aep_hourly": 20000,
+    "nab_nyc_taxi": None,
+    "bike_sharing_hourly": None,
+    "gas_turbine_nox": None,
+}
+SHUFFLED = {"kin8nm": 7500, "puma8nh": 7000, "elevators": 9500}
+DRIFTING: dict[str, Callable[[], Any]] = {
+    "arm, target moves at once": lambda: streams.kinematics(seed=1, drift=Drift(at=6000, amount=0.3)),
+    "puma8, load grows": lambda: streams.puma8(seed=2, drift=Drift(at=3000, width=6000, amount=1.0)),
+    "puma32, load at once": lambda: streams.puma32(seed=3, drift=Drift(at=6000, amount=0.09)),
+}
+STREAMS = [*TIME_ORDERED, *SHUFFLED, *DRIFTING]
+
+# The settings of a model; where there are several the best in hindsight counts.
+MODELS: dict[str, list[Callable[[], Any]]] = {
+    "Committee": [Committee],
+    "linear RLS": [lambda: OnlineRNN(Linear(), readout=RLS(forgetting=0.9995), seed=1)],
+    "SRNN-WOGD": [lambda: OnlineRNN(SRNN(15), WOGD(window=200, rate=0.03), seed=1)],
+    "LSTM-Adam": [
+        partial(lambda rate: OnlineRNN(LSTM(15), Adam(rate=rate), seed=1), rate)
+        for rate in (0.001, 0.003, 0.01, 0.03, 0.1)
+    ],
+    "SRNN-EKF": [
+        partial(
+            lambda noise: OnlineRNN(SRNN(15), EKF(measurement_noise=noise), Gradient(skip=True), seed=1),
+            noise,
+        )
+        for noise in (0.03, 0.1, 0.3, 1.0, 3.0)
+    ],
+}
+
+
+@cache
+def samples(name: str, limit: int | None) -> tuple[np.ndarray, np.ndarray]:
+    if name in TIME_ORDERED:
+        stream, rows = Lagged(streams.load(name), LAGS), TIME_ORDERED[name]
+    elif name in SHUFFLED:
+        stream, rows = streams.load(name), SHUFFLED[name]
+    else:
+        stream, rows = DRIFTING[name](), 12000
+    rows = min(rows or 10**9, limit or 10**9)
+    chunk = list(zip(range(rows), stream, strict=False))
+    return np.array([x for _, (x, _) in chunk]), np.array([y for _, (_, y) in chunk])
+
+
+def measure(name: str, limit: int | None, model: str, setting: int) -> dict[str, Any]:
+    """One model on one stream."""
+    X, y = samples(name, limit)
+    start = time.perf_counter()
+    more: dict[str, Any] = {}
+    if model in REGRESSORS:
+        predictions = run_river(model, X, y)
+    elif model == "Committee":
+        predictions, low, high = Committee().run_intervals(X, y)
+        covered = (low <= y) & (y <= high)
+        blocks = [float(covered[i : i + BLOCK].mean()) for i in range(0, max(len(y) - BLOCK, 0) + 1, BLOCK)]
+        more = {"coverage": float(covered.mean()), "coverage_of_blocks": [min(blocks), max(blocks)]}
+    elif model == "member":
+        predictions = Committee([DEFAULT_MEMBERS[setting]]).run(X, y)
+        more = {"member": DEFAULT_MEMBERS[setting].name}
+    else:
+        predictions = MODELS[model][setting]().run(X, y)
+    seconds = time.perf_counter() - start
+    mse = float(np.mean((predictions - y) ** 2) / y.var())
+    return (
+        {"stream": name, "model": model, "setting": setting, "rows": len(y), "mse": mse}
+        | more
+        | {"seconds": seconds}
+    )
+
+
+def speed(rows: int = 6000) -> dict[str, Any]:
+    """Rows per second of the committee at 10 inputs, and the share of each member."""
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(rows, 10))
+    y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * generator.normal(size=rows)
+
+    def seconds(model: Committee) -> float:
+        model.run(X[:500], y[:500])
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            model.run(X, y)
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    alone = {member.name: seconds(Committee([member])) for member in DEFAULT_MEMBERS}
+    total = sum(alone.values())
+    return {
+        "rows_per_second": {threads: rows / seconds(Committee(threads=threads)) for threads in (1, 2)},
+        "share": {name: value / total for name, value in alone.items()},
+    }
+
+
+def best(rows: list[dict[str, Any]], stream: str, model: str) -> float | None:
+    return min((row["mse"] for row in rows if (row["stream"], row["model"]) == (stream, model)), default=None)
+
+
+def show(rows: list[dict[str, Any]], models: list[str]) -> Table:
+    table = Table("stream", *models, "best member", "coverage, blocks of 2,000")
+    for stream in STREAMS:
+        errors = [best(rows, stream, model) for model in models]
+        winner = min(error for error in errors if error is not None)
+        cells = ["" if e is None else f"[bold]{e:.4f}[/]" if e == winner else f"{e:.4f}" for e in errors]
+        row = next(row for row in rows if (row["stream"], row["model"]) == (stream, "Committee"))
+        low, high = row["coverage_of_blocks"]
+        member = best(rows, stream, "member")
+        table.add_row(stream, *cells, f"{member:.4f}", f"{row['coverage']:.3f}, {low:.3f} to {high:.3f}")
+    return table
+
+
+def kept_rows(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Earlier results of models that are not run now."""
+    if not (options.models and options.json and options.json.exists()):
+        return []
+    return [r for r in json.loads(options.json.read_text())["rows"] if r["model"] not in options.models]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--rows", type=int, help="take at most so many rows of each stream")
+    parser.add_argument("--models", type=lambda text: text.split(","), help="run only these, comma between")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    console = Console(width=180)
+    river = [name for name, make in REGRESSORS.items() if make is not None]
+    models = [*MODELS, *river]
+    settings = {model: len(MODELS.get(model, [None])) for model in models} | {"member": len(DEFAULT_MEMBERS)}
+    # The slow ones first, so that no core waits for them at the end.
+    work = [
+        (stream, options.rows, model, i)
+        for model in reversed([*models, "member"])
+        if model in (options.models or settings)
+        for stream in STREAMS
+        for i in range(settings[model])
+    ]
+    rows = kept_rows(options)
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(options.jobs, mp_context=context) as pool, Progress(console=console) as progress:
+        task = progress.add_task("streams x models", total=len(work))
+        for future in as_completed([pool.submit(measure, *each) for each in work]):
+            rows.append(future.result())
+            progress.advance(task)
+    rows.sort(key=lambda row: (STREAMS.index(row["stream"]), row["model"], row["setting"]))
+    fast = speed()
+    if options.json:
+        results = {"machine": platform.processor() or platform.machine(), "speed": fast, "rows": rows}
+        options.json.write_text(json.dumps(results, indent=1) + "\n")
+    console.print(show(rows, [model for model in [*MODELS, *REGRESSORS] if best(rows, STREAMS[0], model)]))
+    if not river:
+        console.print("River is not installed: its models were not run.")
+    console.print(fast)
+
+
+if __name__ == "__main__":
+    main()

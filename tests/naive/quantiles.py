@@ -1,0 +1,62 @@
+"""Quantiles of the errors of a forecast, each moved by every error: online conformal prediction."""
+
+import math
+
+LEVELS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995)
+NORMAL = (-2.576, -2.326, -1.96, -1.645, -1.282, -0.674, 0.674, 1.282, 1.645, 1.96, 2.326, 2.576)
+
+
+def normal_quantile(level):
+    """Abramowitz and Stegun 26.2.23, by symmetry for levels below the median."""
+    if level < 0.5:
+        return -normal_quantile(1 - level)
+    t = math.sqrt(-2 * math.log(1 - level))
+    above = 2.515517 + 0.802853 * t + 0.010328 * t**2
+    below = 1 + 1.432788 * t + 0.189269 * t**2 + 0.001308 * t**3
+    return t - above / below
+
+
+class Quantiles:
+    """The error below which a given share of the errors lies, in units of their recent size."""
+
+    def __init__(self):
+        self.quantiles = list(NORMAL)
+        self.variance = 0.0
+        self.count = 0
+
+    @property
+    def unit(self):
+        """Root of the recent mean square of the errors."""
+        return math.sqrt(self.variance) + 1e-12
+
+    def at(self, level):
+        """Interpolate (beyond the ends: extrapolate) linearly in the normal quantile of the level.
+
+        Infinite before two errors were seen.
+        """
+        if self.count < 2:
+            return -math.inf if level < 0.5 else math.inf
+        places = [normal_quantile(known) for known in LEVELS]
+        values = sorted(self.quantiles)
+        z = normal_quantile(level)
+        right = next((j for j in range(1, len(places) - 1) if places[j] >= z), len(places) - 1)
+        left = right - 1
+        slope = (values[right] - values[left]) / (places[right] - places[left])
+        return self.unit * (values[left] + slope * (z - places[left]))
+
+    def learn(self, error):
+        """Move every quantile up by step * level, and down by step if the error is not above it.
+
+        The first two errors only set the unit; later ones count in it as 25 times its square at most.
+        """
+        if self.count >= 2:
+            number = self.count - 1  # of this error among those that move quantiles
+            step = 1.5 * max(number**-0.6, 0.02)
+            covered = [error / self.unit <= quantile for quantile in self.quantiles]
+            self.quantiles = [
+                quantile + step * (level - inside)
+                for quantile, level, inside in zip(self.quantiles, LEVELS, covered, strict=True)
+            ]
+        self.count += 1
+        square = error**2 if self.count <= 2 else min(error**2, 25 * self.variance)
+        self.variance += (square - self.variance) * max(1 / self.count, 0.03)

@@ -1,0 +1,169 @@
+"""The regret bound of docs/committee.md, for the oracle of the mixture and for the compiled committee."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+import naive
+from small_committees import FILTER, LINEAR, WINDOW, alone, sized, small, stream
+
+ROUNDING = 1e-9  # of the squares of forecasts and targets, which the differences of losses are made of
+
+
+class Bound:
+    """Both sides of the bound, from nothing but forecasts, answers and targets; everything discounted."""
+
+    def __init__(self, n_members):
+        self.excess = np.zeros(n_members)  # of the losses of the answers over those of each member
+        self.variation = np.zeros(n_members)  # V
+        self.potential = 0.0  # Phi
+        self.cut = np.zeros(n_members)  # sum of |r| - |rt|
+        self.range = 0.0  # B
+        self.ranges = []
+        self.losses = np.zeros(n_members)  # of each member
+        self.size = 0.0
+
+    def take(self, forecasts, answer, target):
+        g = naive.DISCOUNT
+        gains = 2 * (answer - target) * (answer - forecasts)
+        within = naive.brought_back(gains, self.range)
+        ratios = within**2 / (self.range + self.variation) if self.range > 0 else np.zeros_like(gains)
+        self.potential = g * self.potential + ratios.sum() / g
+        self.excess = g * self.excess + (answer - target) ** 2 - (forecasts - target) ** 2
+        self.losses = g * self.losses + (forecasts - target) ** 2
+        self.variation = g * self.variation + within**2
+        self.cut = g * self.cut + np.abs(gains) - np.abs(within)
+        self.range = max(g * self.range, np.max(gains**2))
+        self.size = g * self.size + (np.max(np.abs(forecasts)) + abs(target)) ** 2
+        if self.range > 0:
+            self.ranges.append(self.range)
+
+    @property
+    def right(self):
+        return np.sqrt((self.range + self.variation) * self.potential) + self.cut
+
+    @property
+    def largest_potential(self):
+        """What the corollary says of Phi."""
+        if not self.ranges:
+            return 0.0
+        g = naive.DISCOUNT
+        spread = (1 + 1 / (1 - g)) * max(self.ranges) / min(self.ranges)
+        faded = math.log(1 / g) / (1 - g)
+        return len(self.excess) / (g * math.log(2)) * (math.log(spread) + faded)
+
+    def check(self):
+        assert np.all(self.excess <= self.right + ROUNDING * self.size)
+        assert self.potential <= self.largest_potential * (1 + ROUNDING)
+
+
+def bounds_of(forecasts, targets):
+    """The mixture runs over the forecasts (n, n_members) and the bound is checked after every row."""
+    mixture, bound = naive.Mixture(forecasts.shape[1]), Bound(forecasts.shape[1])
+    for row, target in zip(forecasts, targets, strict=True):
+        bound.take(row, mixture.combine(row), target)
+        bound.check()
+        mixture.learn(row, target)
+    return bound
+
+
+def streams(size):
+    number = st.floats(-size, size, width=32).map(lambda value: value if abs(value) > 1e-6 else 0.0)
+    shape = st.tuples(st.integers(1, 60), st.integers(2, 6))
+    return shape.flatmap(lambda shape: arrays.arrays(float, shape, elements=number))
+
+
+@pytest.mark.parametrize("size", [1, 10, 1e6], ids=["mild", "clipped", "wild"])
+def test_the_bound_holds_for_the_oracle_on_any_stream(size):
+    @settings(max_examples=40, deadline=None)
+    @given(streams(size))
+    def search(table):
+        bounds_of(table[:, 1:], table[:, 0])
+
+    search()
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.sampled_from([1, 37, 500]), st.floats(0.5, 3))
+def test_the_bound_holds_for_the_oracle_on_long_streams_whose_best_member_changes(seed, n, period, tail):
+    rng = np.random.default_rng(seed)
+    targets = rng.standard_t(tail, 1200).clip(-1e6, 1e6)
+    noise = 10.0 ** rng.integers(-3, 3, (1 + 1200 // period, n)).repeat(period, axis=0)[:1200]
+
+    bounds_of(targets[:, None] + noise * rng.normal(size=(1200, n)), targets)
+
+
+def test_the_bound_says_something():
+    rng = np.random.default_rng(0)
+    targets = rng.normal(size=2500)
+    forecasts = targets[:, None] + rng.normal(size=(2500, 4)) * [0.3, 0.4, 1.0, 3.0]
+
+    bound = bounds_of(forecasts, targets)
+
+    assert np.all(bound.right < bound.losses / 3)
+
+
+def test_equal_weights_break_the_bound():
+    rng = np.random.default_rng(0)
+    bound = Bound(3)
+    for target in rng.normal(size=2000):
+        forecasts = np.array([target, target + 3, target + 2])
+        bound.take(forecasts, forecasts.mean(), target)
+
+    assert bound.excess[0] > bound.right[0]
+
+
+# Compiled: what the members forecast is known from committees of one
+
+
+def scales_before(y):
+    """Mean and deviation of the targets before each row, and whether they have varied."""
+    scaler, rows = naive.Scaler(), []
+    for value in y:
+        varied = scaler.n >= 2 and scaler.sd > 1e-12 * abs(scaler.mean)
+        rows.append((scaler.mean, scaler.sd, varied))
+        scaler.observe(value)
+    mean, deviation, varied = np.array(rows).T
+    return mean, deviation, varied > 0
+
+
+def compiled_bound(members, X, y):
+    model = sized(small(members), X.shape[1])
+    singles = [alone(model, i) for i in range(len(members))]
+    answers = model.run(X, y)
+    forecasts = np.stack([single.run(X, y) for single in singles], axis=1)
+    mean, deviation, varied = scales_before(y)
+    counted = varied & ~np.isnan(y)
+    bound = Bound(len(members))
+    for t in np.flatnonzero(counted):
+        standardised = (np.array([*forecasts[t], answers[t], y[t]]) - mean[t]) / deviation[t]
+        bound.take(standardised[:-2], standardised[-2], np.clip(standardised[-1], -10, 10))
+        bound.check()
+    return bound, model
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_the_bound_holds_for_the_compiled_committee(missing):
+    X, y = stream(2500, missing=missing)
+    y[1200:] *= -1
+
+    bound, model = compiled_bound([LINEAR, FILTER, WINDOW], X, y)
+
+    assert bound.excess.shape == (3,)
+    assert np.all(np.abs(bound.variation - model._learner.state()["output0.variation"][0]) < 1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    arrays.arrays(float, st.integers(3, 80), elements=st.floats(-1e6, 1e6, width=32)),
+    st.integers(0, 5),
+    st.integers(0, 2**32 - 1),
+)
+def test_the_bound_holds_for_the_compiled_committee_on_wild_targets(y, exponent, seed):
+    X = np.random.default_rng(seed).standard_cauchy((len(y), 2)).clip(-(10**exponent), 10**exponent)
+
+    compiled_bound([LINEAR, FILTER], X, y)
