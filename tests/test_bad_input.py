@@ -103,7 +103,7 @@ ROWS = [
         {"a": 1.0, "b": 2.0},
         1.0,
         ValueError,
-        "has learned rows of 2 unnamed features: pass an array, not a dict",
+        "has learned rows of 2 unnamed features: pass an array, not a dict or a table with names",
     ),
     (
         trained,
@@ -127,7 +127,7 @@ ROWS = [
         [1.0, 2.0],
         1.0,
         ValueError,
-        "this model knows its features by name (a, b): pass a dict, not an array",
+        "this model knows its features by name (a, b): pass a dict or a table with names, not an array",
     ),
     (named, {"a": "x"}, 1.0, TypeError, "x['a'] must be a number, got 'x' of type str"),
     (

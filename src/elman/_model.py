@@ -106,7 +106,8 @@ class Model(ABC, Generic[C]):
         Parameters
         ----------
         X
-            Rows: an array of shape (n, n_inputs), or a sequence of dicts.
+            Rows: an array of shape (n, n_inputs), a sequence of dicts, or a table of pandas, polars or
+            pyarrow, whose columns are named features like the keys of dicts.
         y
             Targets, shape (n,) or (n, n_outputs), NaN where not known; None if no target is known.
 

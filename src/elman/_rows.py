@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from elman import _frames
+
 Float64 = NDArray[np.float64]
 
 _FEATURE_RULE = "a feature must be a finite number, or NaN if it is missing"
@@ -43,7 +45,11 @@ class Columns:
         if isinstance(X, Sequence) and not isinstance(X, str) and len(X) > 0 and isinstance(X[0], Mapping):
             yield from self._take_all_named(X)
             return
-        rows = _floats("X", X)
+        names = _frames.column_names(X)
+        if names is not None and _frames.are_features(names):
+            yield self._take_table(X, names)
+            return
+        rows = _floats("X", _frames.plain(X))
         if rows.ndim != 2:
             raise ValueError(f"X must have shape (n, n_inputs), got shape {rows.shape}")
         _refuse_infinite("X", rows, _FEATURE_RULE)
@@ -52,7 +58,8 @@ class Columns:
     def _widened(self, count: int, subject: str) -> Columns:
         if self.names is not None:
             raise ValueError(
-                f"this model knows its features by name ({_some(self.names)}): pass a dict, not an array"
+                f"this model knows its features by name ({_some(self.names)}): "
+                "pass a dict or a table with names, not an array"
             )
         if self.count is None:
             return Columns(count)
@@ -65,6 +72,16 @@ class Columns:
         names = columns.names or ()
         row = np.array([_float(f"x[{name!r}]", x.get(name, math.nan)) for name in names], dtype=np.float64)
         return columns, row
+
+    def _take_table(self, X: Any, names: list[str]) -> tuple[Columns, Float64]:
+        columns = self._knowing(dict.fromkeys(names))
+        rows = np.full((len(X), columns.count or 0), math.nan)
+        for i, name in enumerate(columns.names or ()):
+            if name in names:
+                column = _floats(f"X[{name!r}]", _frames.plain(X[name]))
+                _refuse_infinite(f"X[{name!r}]", column, _FEATURE_RULE)
+                rows[:, i] = column
+        return columns, rows
 
     def _take_all_named(self, X: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Columns, Float64]]:
         columns, group = self, list[Float64]()
@@ -85,7 +102,8 @@ class Columns:
     def _knowing(self, x: Mapping[str, Any]) -> Columns:
         if self.names is None and self.count is not None:
             raise ValueError(
-                f"this model has learned rows of {self.count} unnamed features: pass an array, not a dict"
+                f"this model has learned rows of {self.count} unnamed features: "
+                "pass an array, not a dict or a table with names"
             )
         known = self.names or ()
         if len(x) <= len(known) and x.keys() <= set(known):
@@ -123,7 +141,7 @@ class Outputs:
         """Return the outputs that the targets of `n` rows fit, and the targets, shape (n,) or (n, count)."""
         if y is None:
             return self, np.full((n,) if self.scalar else (n, self.count or 1), math.nan)
-        targets = _floats("y", y)
+        targets = _floats("y", _frames.plain(y))
         if targets.ndim not in (1, 2) or len(targets) != n:
             raise ValueError(
                 f"y must have shape ({n},) or ({n}, n_outputs), as X has {n} rows; got shape {targets.shape}"
