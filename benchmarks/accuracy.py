@@ -185,6 +185,7 @@ def main() -> None:
         for future in as_completed([pool.submit(measure, *each) for each in work]):
             rows.append(future.result())
             progress.advance(task)
+            progress.update(task, description=rows[-1]["model"])
     rows.sort(key=lambda row: (STREAMS.index(row["stream"]), row["model"], row["setting"]))
     fast = speed()
     if options.json:
