@@ -24,6 +24,7 @@ from rich.table import Table
 import elman
 from elman import SRNN, WOGD, OnlineRNN, streams
 from elman.evaluate import Prequential
+from elman.paper.command import reproduce_command, tune_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="markdown")
 data = typer.Typer(no_args_is_help=True, help="Data sets that `elman.streams.load` reads.")
 app.add_typer(data, name="data")
+app.command("reproduce")(reproduce_command)
+app.command("tune")(tune_command)
 console = Console()
 
 _CHUNK = 1000  # rows between two looks at the progress line
