@@ -5,13 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from .systems import ADDENDS, STREAMS, USUAL_HORIZON, WINDOWS, WOGD
+from .systems import ADDENDS, LONG_HORIZON, STREAMS, USUAL_HORIZON, WINDOWS, WOGD
 
 if TYPE_CHECKING:
     from .tune import Row
 
 NEAR_PAPER, NEAR_LSTM, FASTER = 1.05, 1.03, 2.0
-LONG_HORIZON = 200
 
 
 def checks(tables: dict[str, list[Row]]) -> list[Row]:

@@ -9,6 +9,7 @@ from .document import Block, Heading, Table, Text
 from .systems import (
     BASELINES,
     HORIZONS,
+    LONG_HORIZON,
     LONGER_WINDOW,
     SETS,
     USUAL_HORIZON,
@@ -21,8 +22,6 @@ from .systems import (
 if TYPE_CHECKING:
     from .about import Facts
     from .tune import Row
-
-_LONG = 200
 
 
 def table_1(rows: list[Row], tuned: list[Row], facts: Facts) -> list[Block]:
@@ -168,7 +167,7 @@ def _detail(rows: list[Row], name: str) -> list[Block]:
 
 
 def _baseline_line(rows: list[Row], model: str) -> list[str]:
-    usual, long = find(rows, horizon=USUAL_HORIZON)[0], find(rows, horizon=_LONG)[0]
+    usual, long = find(rows, horizon=USUAL_HORIZON)[0], find(rows, horizon=LONG_HORIZON)[0]
     cheapest = find(rows, cheapest=True)[0]
     return [
         model,
@@ -193,7 +192,7 @@ def _ratios(rows: list[Row], names: list[str]) -> Table:
             [
                 _title(rows, name),
                 f"{printed:.1f}",
-                f"{speed_ratio(rows, name, _LONG):.1f}",
+                f"{speed_ratio(rows, name, LONG_HORIZON):.1f}",
                 f"{speed_ratio(rows, name, USUAL_HORIZON):.2f}",
                 f"{speed_ratio(rows, name, None):.2f} (h = {cheapest})",
             ]
@@ -205,13 +204,13 @@ def _ratios(rows: list[Row], names: list[str]) -> Table:
 
 
 def _on_horizons(rows: list[Row], names: list[str], facts: Facts) -> list[Block]:
-    ratios = {h: [speed_ratio(rows, name, h) for name in names] for h in (_LONG, USUAL_HORIZON, None)}
+    ratios = {h: [speed_ratio(rows, name, h) for name in names] for h in (LONG_HORIZON, USUAL_HORIZON, None)}
     spans = {h: f"{min(values):.1f} to {max(values):.1f}" for h, values in ratios.items()}
     printed = [row["paper_seconds"] / row["seconds"] for row in rows if row["window"] == WINDOWS[-1]]
     return [
         Text(
             "The claim depends on a number that the paper does not give: how far its LSTM looks back. If the LSTM "
-            f"back-propagates through as many samples as SRNN-WOGD has in its window, 200, it takes **{spans[_LONG]} times** as long "
+            f"back-propagates through as many samples as SRNN-WOGD has in its window, 200, it takes **{spans[LONG_HORIZON]} times** as long "
             "as SRNN-WOGD(200): the claim holds, and more than that. With 25 samples, which fits the ratio of the paper's own "
             f"SRNN times, it takes {spans[USUAL_HORIZON]} times as long. And with the shortest horizon that costs at most 1 % of "
             f"accuracy it takes {spans[None]} times as long: **the LSTM is then the faster of the two**. The rows of these sets come in "

@@ -46,11 +46,13 @@ def complete(runs: Iterable[Run], journal: Journal, *, jobs: int, report: Report
 def _batches(runs: list[Run]) -> Iterator[list[Run]]:
     """Cut the runs, the longest first, into pieces of about equal work."""
     batch: list[Run] = []
+    seconds = 0.0
     for run in runs:
         batch.append(run)
-        if sum(map(cost, batch)) >= _BATCH_SECONDS:
+        seconds += cost(run)
+        if seconds >= _BATCH_SECONDS:
             yield batch
-            batch = []
+            batch, seconds = [], 0.0
     if batch:
         yield batch
 

@@ -19,6 +19,7 @@ HORIZONS = (1, 2, 5, 10, 25, 50, 200)
 """How far the other trainings look back. The paper does not tell its own; 25 fits its run-times."""
 
 USUAL_HORIZON = 25
+LONG_HORIZON = 200
 
 LIMIT_STEPS = 50_000
 """Steps after which Table II says 'failed'."""
