@@ -6,6 +6,7 @@ import json
 import os
 from contextlib import contextmanager
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
 
@@ -78,6 +79,7 @@ def reproduce_command(  # noqa: PLR0917 - typer makes an option of each
 
     `elman reproduce table2 --jobs 1 --out addition` · one table, on one core
     """
+    _need_matplotlib()
     items = ITEMS if what is What.all else (what.value,)
     typed = (
         f"elman reproduce {what.value} --quick" if quick else f"elman reproduce {what.value} --runs {runs}"
@@ -92,10 +94,21 @@ def reproduce_command(  # noqa: PLR0917 - typer makes an option of each
     _summary(out)
 
 
+def _need_matplotlib() -> None:
+    """Say at once what is not installed, not after the first hour of work."""
+    if find_spec("matplotlib") is None:
+        console.print(
+            "[red]elman: the figures need matplotlib: pip install 'elman\\[paper]'[/]", highlight=False
+        )
+        raise typer.Exit(1)
+
+
 def _summary(out: Path) -> None:
-    table = Table("claim", "holds", "here", title="what holds", title_justify="left", title_style="bold")
+    table = Table("claim", "set", "holds", "here", title="what holds", title_justify="left")
     for row in json.loads((out / "checks.json").read_text(encoding="utf-8")):
-        table.add_row(row["claim"], "[green]yes[/]" if row["holds"] else "[red]no[/]", row["evidence"])
+        table.add_row(
+            row["claim"], row["dataset"], "[green]yes[/]" if row["holds"] else "[red]no[/]", row["evidence"]
+        )
     if table.row_count:
         console.print(table)
     console.print(f"report: {out / 'report.html'}", highlight=False, soft_wrap=True)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_WIDE = 10  # columns from which on a table is set smaller
+
+
 @dataclass(frozen=True)
 class Heading:
     """A heading of level 1, 2 or 3."""
@@ -32,12 +35,17 @@ class Text:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: its head, its rows of cells, and a line under it. The first `words` columns are text."""
+    """A table: its head, its rows of cells, and a line under it.
+
+    The first `words` columns are text, the others numbers. `groups` are titles over several columns each: the
+    title and how many. Together they span the head.
+    """
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     caption: str = ""
     words: int = 1
+    groups: Sequence[tuple[str, int]] = ()
 
 
 @dataclass(frozen=True)
@@ -89,10 +97,18 @@ def _markdown(block: Block, figures: str) -> str:
             return text
         case Figure(name, caption):
             return f"![{caption}]({figures}/{name}.svg)\n\n{caption}"
-        case Table(head, rows, caption, words):
-            rule = ["---" if i < words else "---:" for i in range(len(head))]
-            lines = ["| " + " | ".join(cells) + " |" for cells in (head, rule, *rows)]
-            return "\n".join(lines) + (f"\n\n{caption}" if caption else "")
+        case Table():
+            return _markdown_table(block)
+
+
+def _markdown_table(table: Table) -> str:
+    """Write a table; Markdown has no cells over several columns, so a group's title stands in its first."""
+    titles = [title if i == 0 else "" for title, span in table.groups for i in range(span)]
+    named = zip(titles or [""] * len(table.head), table.head, strict=True)
+    head = [f"{title}: {name}" if title and name else title + name for title, name in named]
+    rule = ["---" if i < table.words else "---:" for i in range(len(head))]
+    lines = ["| " + " | ".join(cells) + " |" for cells in (head, rule, *table.rows)]
+    return "\n".join(lines) + (f"\n\n{table.caption}" if table.caption else "")
 
 
 def to_html(document: Document, folder: Path) -> str:
@@ -121,22 +137,26 @@ def _html(block: Block, folder: Path) -> str:
             drawing = (folder / f"{name}.svg").read_text(encoding="utf-8")
             note = f"<figcaption>{_inline(caption)}</figcaption>"
             return f'<figure id="{name}">{_svg(drawing, name)}{note}</figure>'
-        case Table(head, rows, caption, words):
-            return _html_table(head, rows, caption, words)
+        case Table():
+            return _html_table(block)
 
 
-def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str, words: int) -> str:
+def _html_table(table: Table) -> str:
     def line(tag: str, cells: Sequence[str]) -> str:
-        kinds = [' class="words"' if i < words else "" for i in range(len(cells))]
-        return "".join(
-            f"<{tag}{kind}>{_inline(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True)
-        )
+        kinds = [' class="words"' if i < table.words else "" for i in range(len(cells))]
+        pairs = zip(kinds, cells, strict=True)
+        return "".join(f"<{tag}{kind}>{_inline(cell)}</{tag}>" for kind, cell in pairs)
 
-    body = "".join(f"<tr>{line('td', cells)}</tr>" for cells in rows)
-    note = f"<figcaption>{_inline(caption)}</figcaption>" if caption else ""
+    over = "".join(
+        f'<th colspan="{span}" class="group">{_inline(title)}</th>' for title, span in table.groups
+    )
+    head = (f"<tr>{over}</tr>" if over else "") + f"<tr>{line('th', table.head)}</tr>"
+    body = "".join(f"<tr>{line('td', cells)}</tr>" for cells in table.rows)
+    note = f"<figcaption>{_inline(table.caption)}</figcaption>" if table.caption else ""
+    kind = "table prose" if table.words > 1 else "table wide" if len(table.head) > _WIDE else "table"
     return (
-        f'<figure class="table"><div><table><thead><tr>{line("th", head)}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>{note}</figure>"
+        f'<figure class="{kind}"><div><table><thead>{head}</thead><tbody>{body}</tbody></table></div>{note}'
+        "</figure>"
     )
 
 
