@@ -17,10 +17,9 @@ from rich.progress import (
     Progress,
     TaskProgressColumn,
     TextColumn,
-    TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
+from rich.table import Column, Table
 
 from . import tune as tuning
 from .checks import find
@@ -189,13 +188,12 @@ class _Bar:
 
     def __init__(self) -> None:
         self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
+            TextColumn("{task.description:8}"),
+            BarColumn(bar_width=20),
             TaskProgressColumn(),
-            TimeElapsedColumn(),
+            TimeRemainingColumn(table_column=Column(min_width=7)),
             TextColumn("left"),
-            TimeRemainingColumn(),
-            TextColumn("[dim]{task.fields[last]}"),
+            TextColumn("[dim]{task.fields[last]}", table_column=Column(no_wrap=True, overflow="ellipsis")),
             console=console,
             speed_estimate_period=60,
         )

@@ -95,7 +95,7 @@ def reproduce(order: Order, watcher: Watcher) -> Document:
     scores = tune.scored(points, journal, order.rows)
     plan = _plan(order, (*tune.chosen(scores), *tune.shipped()))
     work.do("learning", _wanted(plan))
-    work.do("timing, one run at a time", _timed(plan, journal), serial=True)
+    work.do("timing", _timed(plan, journal), serial=True)
     tables: dict[str, list[Row]] = {name: _MODULES[name].table(plan, journal) for name in order.items}
     tables["checks"] = checks(tables)
     tables["tune"] = scores or tune.shipped()
