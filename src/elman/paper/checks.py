@@ -66,7 +66,7 @@ def _windows(table: list[Row], dataset: str) -> Row:
     errors = [wogd(table, dataset, window)["mse"] for window in WINDOWS]
     return _check(
         "SRNN-WOGD improves from w = 50 to 100 to 200",
-        " > ".join(f"{error:.3f}" for error in errors),
+        " → ".join(f"{error:.3f}" for error in errors),
         holds=all(longer < shorter for shorter, longer in pairwise(errors)),
         dataset=dataset,
     )

@@ -83,6 +83,8 @@ def reproduce_command(  # noqa: PLR0917 - typer makes an option of each
     typed = (
         f"elman reproduce {what.value} --quick" if quick else f"elman reproduce {what.value} --runs {runs}"
     )
+    if page is not None and not page.is_absolute():  # a report names no folder of the machine it was made on
+        typed += f" --page {page}"
     order = Order(items, out, QUICK_RUNS if quick else runs, jobs, quick, rows, typed)
     for reason in available_sets()[1]:
         console.print(f"[yellow]left out:[/] {reason}", highlight=False)
