@@ -28,7 +28,8 @@ def document(tables: dict[str, list[Row]], facts: Facts) -> Document:
         page.add(*_figure_2(tables["figure2"]))
     if "table2" in tables:
         page.add(*_table_2(tables["table2"]))
-    page.add(*_making(facts))
+    loads = [row["load"] for row in tables.get("table1", []) if row["load"] is not None]
+    page.add(*_making(facts, loads))
     return page
 
 
@@ -153,7 +154,8 @@ def _addition_settings(rows: list[Row]) -> str:
         for model in ADDITION_MODELS:
             row = find(rows, addends=addends, model=model)[0]
             readout = f", readout rate {row['readout_rate']:g}" if row["readout_rate"] else ""
-            parts.append(f"{model} {row['n_hidden']} units, rate {row['rate']:g}{readout}")
+            edge = "*" if row["at_edge"] else ""
+            parts.append(f"{model} {row['n_hidden']} units, rate {row['rate']:g}{readout}{edge}")
         parts[-1] += f" ({'two' if addends == 2 else 'three'} numbers)"
     projected = [find(rows, addends=addends, model=WOGD) for addends in ADDENDS]
     failed, runs = (
@@ -161,15 +163,22 @@ def _addition_settings(rows: list[Row]) -> str:
         for name in ("projected_failed", "projected_runs")
     )
     return (
-        "The paper gives neither sizes nor rates for this task, so both were tuned for every model alike, on other "
-        f"streams: {'; '.join(parts)}. Other trainings than WOGD look back 25 steps. **One departure from the paper:** its "
-        "threshold α = 7.5, above which the weights are projected, lets the network unlearn the addition of three numbers: "
-        f"with it {failed[1]} of {runs[1]} runs of the same setting fail ({failed[0]} of {runs[0]} with two numbers). So the "
-        "table's SRNN-WOGD is not projected."
+        "The paper gives neither sizes nor rates for this task, so both were tuned, on other "
+        f"streams, over {_tried(rows, WOGD)} settings for SRNN-WOGD (size, rate, rate of the readout) and {_tried(rows, 'LSTM-RMSprop')} for each of "
+        f"the others (size, rate): {'; '.join(parts)}. A star marks a rate at the edge of its grid. Other trainings than WOGD look back "
+        "25 steps. **One departure from the paper:** SRNN-WOGD is not projected here. With the paper's threshold α = 7.5, above which the "
+        f"weights are projected, {failed[1]} of {runs[1]} runs of the same setting fail with three numbers ({failed[0]} of {runs[0]} with "
+        "two). The grid was not repeated with that threshold."
     )
 
 
-def _making(facts: Facts) -> list[Block]:
+def _tried(rows: list[Row], model: str) -> int:
+    tried: int = find(rows, model=model)[0]["tried"]
+    return tried
+
+
+def _making(facts: Facts, loads: list[float]) -> list[Block]:
+    busy = f" The load average meanwhile was up to {max(loads):.1f}, of this and other work." if loads else ""
     shown = [
         ("command", f"`{facts['command']}`"),
         ("seeds", f"{facts['seeds']}; those of the tuning are 100 to 109"),
@@ -187,5 +196,6 @@ def _making(facts: Facts) -> list[Block]:
             "Equal seeds give equal errors on the same build; other builds differ by rounding. Seconds are measured apart, "
             "after all else is finished: one run at a time on one core, the shortest of "
             f"{facts['repetitions']}. They are the processor's, which on an idle machine are the clock's. A killed command goes on where it was when it is started again."
+            f"{busy}"
         ),
     ]

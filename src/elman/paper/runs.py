@@ -8,6 +8,7 @@ again.
 from __future__ import annotations
 
 import json
+import os
 import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -136,7 +137,15 @@ def _timed(model: OnlineRNN, X: Floats, y: Floats) -> Result:
     """Take the processor's time: on an idle machine it is the clock's, on a busy one it stays so."""
     start = time.thread_time()
     model.run(X, y)
-    return {"seconds": time.thread_time() - start}
+    return {"seconds": time.thread_time() - start, "load": _load()}
+
+
+def _load() -> float | None:
+    """Return how many processes wanted to run in the last minute, where the system says so."""
+    try:
+        return os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return None
 
 
 def _smoothness(run: Run) -> Result:

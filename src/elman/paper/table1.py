@@ -123,6 +123,7 @@ def table(plan: Plan, journal: Journal) -> list[Row]:
 
 def _row(plan: Plan, system: Row, journal: Journal) -> Row:
     errors = [journal[run]["mse"] for run in error_runs(plan, system)]
+    times = [journal[run] for run in second_runs(plan, system)]
     window = system.get("window")
     printed = (
         (None, None) if window == LONGER_WINDOW else paper_table_1(system["model"], window, system["dataset"])
@@ -137,13 +138,14 @@ def _row(plan: Plan, system: Row, journal: Journal) -> Row:
         "runs": len(errors),
         "mse": statistics.fmean(errors),
         "mse_sd": statistics.stdev(errors) if len(errors) > 1 else 0.0,
-        "seconds": min(journal[run]["seconds"] for run in second_runs(plan, system)),
+        "seconds": min(each["seconds"] for each in times),
         "paper_mse": printed[0],
         "paper_seconds": printed[1],
         "rates": system["rates"],
         "readout_rate": system.get("readout_rate", 8.0) if system["model"] == WOGD else None,
         "n_hidden": system["n_hidden"],
         "cheapest": False,
+        "load": max((each["load"] for each in times if each.get("load") is not None), default=None),
     }
 
 

@@ -125,6 +125,8 @@ def _row(plan: Plan, cell: Row, journal: Journal) -> Row:
         "horizon": cell.get("horizon"),
         "rate": cell["rate"],
         "readout_rate": cell.get("readout_rate"),
+        "tried": cell["tried"],
+        "at_edge": cell["at_edge"],
         "projected_runs": len(projected) or None,
         "projected_failed": projected.count(None) if projected else None,
     }

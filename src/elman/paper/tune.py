@@ -130,19 +130,27 @@ def points(datasets: Iterable[str], models: Iterable[str] | None = None) -> Iter
 
 
 def scored(tried: Iterable[Row], journal: Journal, rows: int | None = None) -> list[Row]:
-    """Return the points with their mean error (or mean steps), the best of each system marked `chosen`."""
+    """Return the points with their mean error (or mean steps), the best of each system marked `chosen`.
+
+    That one also says how many points were `tried`, and whether a rate of it is at the edge of the grid.
+    """
     scores = [
         point | {"runs": len(SEEDS), "score": _score(point, journal, rows), "chosen": False}
         for point in tried
     ]
-    best: dict[tuple[str, str], Row] = {}
+    systems: dict[tuple[str, str], list[Row]] = {}
     for row in scores:
-        name = (row["dataset"], row["model"])
-        if name not in best or row["score"] < best[name]["score"]:
-            best[name] = row
-    for row in best.values():
-        row["chosen"] = True
+        systems.setdefault((row["dataset"], row["model"]), []).append(row)
+    for tries in systems.values():
+        best = min(tries, key=lambda row: float(row["score"]))
+        best.update(chosen=True, tried=len(tries), at_edge=_at_edge(best, tries))
     return scores
+
+
+def _at_edge(best: Row, rows: list[Row]) -> bool:
+    """Whether a rate of the best point is the smallest or the largest that was tried."""
+    tried = {name: [row[name] for row in rows] for name in ("rate", "readout_rate") if name in best}
+    return any(best[name] in (min(values), max(values)) for name, values in tried.items())
 
 
 def _score(point: Row, journal: Journal, rows: int | None) -> float:
