@@ -1,0 +1,175 @@
+"""Reproduces the paper: makes the runs that are missing, then every table and page from the journal."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from importlib.resources import files
+from string import Template
+from typing import TYPE_CHECKING, Any, Protocol
+
+from . import figure1, figure2, table1, table2, tune
+from .about import facts
+from .checks import checks
+from .content import document
+from .document import Document, to_html, to_markdown
+from .journal import Journal
+from .plan import Plan
+from .pool import complete
+from .rows import available_sets
+from .runs import Run, cost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from .tune import Row
+
+ITEMS = ("table1", "table2", "figure1", "figure2")
+QUICK_RUNS = 3
+_MODULES = {"table1": table1, "table2": table2, "figure1": figure1, "figure2": figure2}
+
+
+class Watcher(Protocol):
+    """Who is told how it goes."""
+
+    def expect(self, seconds: float) -> None:
+        """Hear of work to come."""
+
+    def stage(self, text: str) -> None:
+        """Hear what is done next."""
+
+    def finished(self, seconds: float, last: str) -> None:
+        """Hear of work that is done."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is asked for: the options of `elman reproduce`.
+
+    Parameters
+    ----------
+    items
+        Some of `ITEMS`.
+    out
+        The folder for everything that is made. The journal in it lets the work go on after an interruption.
+    runs
+        Seeds of every system.
+    jobs
+        Processes; seconds are always measured with one.
+    quick
+        Take the tuned settings that are kept with the package, and measure seconds once.
+    rows
+        Only so many rows of each set and steps of an addition, for tests.
+    command
+        What the report says to have been typed.
+    """
+
+    items: tuple[str, ...]
+    out: Path
+    runs: int = 30
+    jobs: int = 1
+    quick: bool = False
+    rows: int | None = None
+    command: str = "elman reproduce"
+
+
+def reproduce(order: Order, watcher: Watcher) -> Document:
+    """Make everything that is asked for and return the report.
+
+    Raises
+    ------
+    ValueError
+        If the journal in the folder is not one.
+    """
+    order.out.mkdir(parents=True, exist_ok=True)
+    journal = Journal(order.out / "journal.jsonl")
+    work = _Work(journal, order.jobs, watcher)
+    plan = _plan(order, tuple(tune.shipped()))
+    points = [] if order.quick else list(tune.points(_tuned_sets(plan)))
+    trials = [run for point in points for run in tune.runs_of(point, order.rows)]
+    work.expect([*trials, *_wanted(plan)])
+    work.expect(_timed(plan, None), slower=order.jobs)
+    work.do("tuning", trials)
+    scores = tune.scored(points, journal, order.rows)
+    plan = _plan(order, (*tune.chosen(scores), *tune.shipped()))
+    work.do("learning", _wanted(plan))
+    work.do("timing", _timed(plan, journal), serial=True)
+    tables: dict[str, list[Row]] = {name: _MODULES[name].table(plan, journal) for name in order.items}
+    tables["checks"] = checks(tables)
+    tables["tune"] = scores or tune.shipped()
+    return _write(order, plan, tables)
+
+
+class _Work:
+    """Makes runs and tells the watcher."""
+
+    def __init__(self, journal: Journal, jobs: int, watcher: Watcher) -> None:
+        self.journal, self.jobs, self.watcher = journal, jobs, watcher
+
+    def expect(self, runs: Iterable[Run], slower: int = 1) -> None:
+        self.watcher.expect(slower * sum(cost(run) for run in dict.fromkeys(runs) if run not in self.journal))
+
+    def do(self, text: str, runs: list[Run], *, serial: bool = False) -> None:
+        self.watcher.stage(text)
+        factor = self.jobs if serial else 1
+
+        def report(done: list[Run]) -> None:
+            self.watcher.finished(factor * sum(map(cost, done)), str(done[-1]))
+
+        complete(runs, self.journal, jobs=1 if serial else self.jobs, report=report)
+
+
+def _plan(order: Order, tuned: tuple[Row, ...]) -> Plan:
+    names, _ = available_sets()
+    repetitions = 1 if order.quick else 3
+    return Plan(order.items, tuple(names), order.runs, tuned, repetitions, order.rows)
+
+
+def _tuned_sets(plan: Plan) -> list[str]:
+    """Return what the tables asked for need tuned settings of."""
+    sets = list(plan.datasets) if "table1" in plan.items else []
+    additions = [name for name in tune.ALL_TUNED if name.startswith("addition")]
+    return sets + (additions if "table2" in plan.items else [])
+
+
+def _wanted(plan: Plan) -> list[Run]:
+    return [run for name in plan.items for run in _MODULES[name].wanted(plan)]
+
+
+def _timed(plan: Plan, journal: Journal | None) -> list[Run]:
+    """Return the runs for their seconds; those of Table II only once its steps are known."""
+    runs = table1.timed(plan) if "table1" in plan.items else []
+    return runs + (table2.timed(plan, journal) if journal is not None and "table2" in plan.items else [])
+
+
+def _write(order: Order, plan: Plan, tables: dict[str, list[Row]]) -> Document:
+    for name, rows in tables.items():
+        _write_rows(order.out / f"{name}.json", rows)
+    for name in ("figure1", "figure2"):
+        if name in tables:
+            _MODULES[name].draw(tables[name], order.out)
+    about = facts(order.command, plan.runs, plan.repetitions)
+    _write_rows(order.out / "about.json", [about])
+    chosen = [row for row in tables["tune"] if row.get("chosen", True)]
+    page = document(tables | {"tune": chosen}, about)
+    template = Template(files("elman.paper").joinpath("template.html").read_text(encoding="utf-8"))
+    report = template.substitute(title=page.title, body=to_html(page, order.out))
+    (order.out / "report.html").write_text(report, encoding="utf-8")
+    return page
+
+
+def _write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write rows as JSON, one to a line, so that a change shows as the lines that changed."""
+    path.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n", encoding="utf-8")
+
+
+def write_page(page: Document, made: Path, path: Path) -> None:
+    """Write the report as Markdown to `path`, and the tables and drawings into `results` beside it."""
+    results = path.parent / "results"
+    results.mkdir(parents=True, exist_ok=True)
+    for file in sorted(made.iterdir()):
+        if file.suffix in {".json", ".svg"}:
+            shutil.copy(file, results / file.name)
+    path.write_text(to_markdown(page, "results"), encoding="utf-8")

@@ -1,0 +1,216 @@
+"""One seeded run of one system on one set: what it is, what it costs, and what it gives.
+
+A `Run` says everything that its result depends on, apart from the rows themselves, the version of elman and
+the compiled build, which `key` adds. So a result that was written down under its key need never be made
+again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import elman
+from elman import OnlineRNN, theory
+from elman._core import SIMD
+
+from . import rows as data
+from .systems import SUSTAINED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from elman.streams.stream import Floats
+
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of one system.
+
+    Parameters
+    ----------
+    measure
+        What is measured: a name in `MEASURES`.
+    dataset
+        A set of the paper, or `addition2` or `addition3`.
+    model
+        The paper's name of cell and training.
+    n_hidden
+        Hidden units.
+    rows
+        How many rows are learned; at most so many in an addition.
+    seed
+        Of the initial weights.
+    settings
+        Options of cell and training, by name.
+    points
+        How many points of a curve are kept.
+    stream
+        Which addition: the seed of its bits.
+    repetition
+        Of a run for its time.
+    """
+
+    measure: str
+    dataset: str
+    model: str
+    n_hidden: int
+    rows: int
+    seed: int
+    settings: tuple[tuple[str, Any], ...]
+    points: int = 0
+    stream: int = 0
+    repetition: int = 0
+
+    @property
+    def addends(self) -> int:
+        """How many numbers an addition adds; 0 for a set of the paper."""
+        return int(self.dataset.removeprefix("addition")) if self.dataset.startswith("addition") else 0
+
+    @property
+    def span(self) -> int:
+        """The window or horizon: how many samples one update looks at."""
+        options = dict(self.settings)
+        return int(options.get("window") or options["horizon"])
+
+    def __str__(self) -> str:
+        return f"{self.measure} of {self.model} on {self.dataset}"
+
+
+def key(run: Run) -> str:
+    """Return what determines the result of a run, as one line of text."""
+    facts = asdict(run) | {"elman": elman.__version__, "build": SIMD}
+    if not run.addends:
+        facts["data"] = data.raw(run.dataset, run.rows).fingerprint
+    return json.dumps(facts, sort_keys=True)
+
+
+def cost(run: Run) -> float:
+    """Return roughly the seconds that a run takes; it serves the estimate of the time left and the order."""
+    microseconds = 1 + run.span * run.n_hidden * (0.016 if run.model.startswith("LSTM") else 0.004)
+    factor = {"smoothness": 3, "certified": 4, "addition": 0.2, "addition seconds": 1}.get(run.measure, 1)
+    return run.rows * microseconds * factor * 1e-6
+
+
+def execute(run: Run) -> Result:
+    """Make the run and return its result: numbers and lists of numbers by name."""
+    return MEASURES[run.measure](run)
+
+
+def _model(run: Run, **options: Any) -> OnlineRNN:
+    options = dict(run.settings) | {"n_hidden": run.n_hidden, "scale": False, "seed": run.seed} | options
+    return OnlineRNN.named(run.model, **options)
+
+
+def ends(rows: int, points: int) -> list[int]:
+    """Return the numbers of rows after which the points of a curve are taken.
+
+    >>> ends(10, 4)
+    [2, 5, 7, 10]
+    """
+    return [rows * (i + 1) // points for i in range(points)]
+
+
+def _error(run: Run) -> Result:
+    """Mean squared error over all rows, and over the first rows up to each point."""
+    rows = data.standardised(run.dataset, run.rows)
+    squares = (_model(run).run(rows.X, rows.y) - rows.y) ** 2
+    result: Result = {"mse": float(np.mean(squares))}
+    if run.points:
+        result["curve"] = [float(np.mean(squares[:end])) for end in ends(run.rows, run.points)]
+    return result
+
+
+def _seconds(run: Run) -> Result:
+    rows = data.standardised(run.dataset, run.rows)
+    return _timed(_model(run), rows.X, rows.y)
+
+
+def _timed(model: OnlineRNN, X: Floats, y: Floats) -> Result:
+    """Take the processor's time: on an idle machine it is the clock's, on a busy one it stays so."""
+    start = time.thread_time()
+    model.run(X, y)
+    return {"seconds": time.thread_time() - start, "load": _load()}
+
+
+def _load() -> float | None:
+    """Return how many processes wanted to run in the last minute, where the system says so."""
+    try:
+        return os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return None
+
+
+def _smoothness(run: Run) -> Result:
+    """Smallest, mean and largest smoothness between two points (section IV-A3)."""
+    rows = data.standardised(run.dataset, run.rows)
+    values = theory.empirical_smoothness(_model(run, dtype="float64"), rows.X, rows.y)
+    parts = np.split(values, ends(run.rows, run.points)[:-1])
+    return {
+        "low": [float(part.min()) for part in parts],
+        "mean": [float(part.mean()) for part in parts],
+        "high": [float(part.max()) for part in parts],
+    }
+
+
+def _regret(run: Run) -> Result:
+    """Normalised local regret R_w(t)/t at each point."""
+    rows, model, begin, values = data.standardised(run.dataset, run.rows), _model(run), 0, []
+    for end in ends(run.rows, run.points):
+        model.run(rows.X[begin:end], rows.y[begin:end])
+        values.append(theory.normalised_local_regret(model))
+        begin = end
+    return {"regret": values}
+
+
+def _certified(run: Run) -> Result:
+    """Local regret at each point, and how near it came to the bound of Theorem 2 at any step at all."""
+    rows, model = data.bounded(run.dataset, run.rows, run.n_hidden), _model(run, dtype="float64")
+    rate = dict(run.settings)["rate"]
+    regrets = np.empty(run.rows)
+    for i, (x, y) in enumerate(zip(rows.X, rows.y.tolist(), strict=True)):
+        model.learn_one(x, y)
+        regrets[i] = theory.local_regret(model)
+    bounds = [theory.regret_bound(t, run.span, run.n_hidden, rate) for t in range(1, run.rows + 1)]
+    shares = regrets / bounds
+    return {
+        "regret": [float(regrets[end - 1]) for end in ends(run.rows, run.points)],
+        "largest_share": float(shares.max()),
+        "steps_within": int(np.sum(shares <= 1)),
+    }
+
+
+def _addition(run: Run) -> Result:
+    """Count the steps until the last thousand predictions were all right; None if that never came."""
+    X, y = data.addition(run.addends, run.rows, run.stream)
+    model, streak = _model(run, loss="logistic"), 0
+    for begin in range(0, run.rows, SUSTAINED):
+        part = slice(begin, begin + SUSTAINED)
+        right = (model.run(X[part], y[part]) > 0.5) == (y[part] > 0.5)
+        for i, each in enumerate(right.tolist()):
+            streak = streak + 1 if each else 0
+            if streak == SUSTAINED:
+                return {"steps": begin + i + 1}
+    return {"steps": None}
+
+
+def _addition_seconds(run: Run) -> Result:
+    return _timed(_model(run, loss="logistic"), *data.addition(run.addends, run.rows, run.stream))
+
+
+MEASURES: dict[str, Callable[[Run], Result]] = {
+    "error": _error,
+    "seconds": _seconds,
+    "smoothness": _smoothness,
+    "regret": _regret,
+    "certified": _certified,
+    "addition": _addition,
+    "addition seconds": _addition_seconds,
+}

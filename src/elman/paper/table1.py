@@ -1,0 +1,156 @@
+"""Table I: mean squared errors and run-times of the twelve systems on the four sets, beside the paper's."""
+
+from __future__ import annotations
+
+import statistics
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from . import rows as data
+from .runs import Run
+from .systems import (
+    BASELINES,
+    HORIZONS,
+    LONG_HORIZON,
+    LONGER_WINDOW,
+    SETS,
+    USUAL_HORIZON,
+    WINDOWS,
+    WOGD,
+    paper_rate,
+    paper_table_1,
+)
+from .tune import Row, settings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .journal import Journal
+    from .plan import Plan
+
+POINTS = 70
+"""Of a learning curve."""
+
+AS_GOOD = 1.01
+"""A horizon is good enough if its error is within 1 % of the best horizon's."""
+
+
+def systems(plan: Plan, dataset: str) -> Iterator[Row]:
+    """Give every system on a set, at the paper's rates and at tuned ones, as a row of settings."""
+    base = {"dataset": dataset, "n_hidden": SETS[dataset].n_hidden}
+    for rates in ("paper", "tuned"):
+        for window in (*WINDOWS, LONGER_WINDOW) if rates == "tuned" else WINDOWS:
+            yield (
+                base | {"model": WOGD, "window": window, "rates": rates} | _chosen(plan, WOGD, dataset, rates)
+            )
+        for model in BASELINES:
+            for horizon in HORIZONS if rates == "paper" else (USUAL_HORIZON, LONG_HORIZON):
+                chosen = _chosen(plan, model, dataset, rates)
+                yield base | {"model": model, "horizon": horizon, "rates": rates} | chosen
+
+
+def _chosen(plan: Plan, model: str, dataset: str, rates: str) -> dict[str, Any]:
+    if rates == "paper":
+        return {"rate": paper_rate(model, dataset)}
+    tuned = plan.tuned_settings(model, dataset)
+    return {name: tuned[name] for name in ("rate", "readout_rate") if name in tuned}
+
+
+def drawn(system: Row) -> bool:
+    """Whether Figure 1 may show the learning curve of a system."""
+    usual = system.get("window") == max(WINDOWS) or system.get("horizon") == USUAL_HORIZON
+    return usual and system["rates"] == "paper"
+
+
+def error_runs(plan: Plan, system: Row) -> list[Run]:
+    """Return the seeded runs of one system."""
+    return [
+        Run(
+            measure="error",
+            dataset=system["dataset"],
+            model=system["model"],
+            n_hidden=system["n_hidden"],
+            rows=plan.rows_of(system["dataset"]),
+            seed=seed,
+            settings=settings_of(system),
+            points=POINTS if drawn(system) else 0,
+        )
+        for seed in plan.seeds
+    ]
+
+
+def second_runs(plan: Plan, system: Row) -> list[Run]:
+    """Return the runs that give a system's time, the same at any rate: the work does not depend on it."""
+    settings = settings_of(
+        system | {"rate": paper_rate(system["model"], system["dataset"]), "readout_rate": None}
+    )
+    return [
+        Run(
+            measure="seconds",
+            dataset=system["dataset"],
+            model=system["model"],
+            n_hidden=system["n_hidden"],
+            rows=plan.rows_of(system["dataset"]),
+            seed=0,
+            settings=settings,
+            repetition=repetition,
+        )
+        for repetition in range(plan.repetitions)
+    ]
+
+
+def wanted(plan: Plan) -> list[Run]:
+    """Return the runs whose errors the table shows."""
+    return [
+        run for name in plan.datasets for system in systems(plan, name) for run in error_runs(plan, system)
+    ]
+
+
+def timed(plan: Plan) -> list[Run]:
+    """Return the runs whose seconds the table shows."""
+    return [
+        run for name in plan.datasets for system in systems(plan, name) for run in second_runs(plan, system)
+    ]
+
+
+def table(plan: Plan, journal: Journal) -> list[Row]:
+    """Return the table: one flat row for each set, system, horizon and choice of rates."""
+    rows = [_row(plan, system, journal) for name in plan.datasets for system in systems(plan, name)]
+    for _, group in groupby(rows, key=lambda row: (row["dataset"], row["model"], row["rates"])):
+        _mark_cheapest([row for row in group if row["horizon"] is not None and row["rates"] == "paper"])
+    return rows
+
+
+def _row(plan: Plan, system: Row, journal: Journal) -> Row:
+    errors = [journal[run]["mse"] for run in error_runs(plan, system)]
+    times = [journal[run] for run in second_runs(plan, system)]
+    window = system.get("window")
+    printed = (
+        (None, None) if window == LONGER_WINDOW else paper_table_1(system["model"], window, system["dataset"])
+    )
+    return {
+        "dataset": system["dataset"],
+        "source": data.raw(system["dataset"], plan.rows_of(system["dataset"])).source,
+        "model": system["model"],
+        "window": window,
+        "horizon": system.get("horizon"),
+        "rate": system["rate"],
+        "runs": len(errors),
+        "mse": statistics.fmean(errors),
+        "mse_sd": statistics.stdev(errors) if len(errors) > 1 else 0.0,
+        "seconds": min(each["seconds"] for each in times),
+        "paper_mse": printed[0],
+        "paper_seconds": printed[1],
+        "rates": system["rates"],
+        "readout_rate": system.get("readout_rate", 8.0) if system["model"] == WOGD else None,
+        "n_hidden": system["n_hidden"],
+        "cheapest": False,
+        "load": max((each["load"] for each in times if each.get("load") is not None), default=None),
+    }
+
+
+def _mark_cheapest(rows: list[Row]) -> None:
+    """Mark the shortest horizon of a system whose error is within 1 % of the best horizon's."""
+    if rows:
+        limit = AS_GOOD * min(row["mse"] for row in rows)
+        min((row for row in rows if row["mse"] <= limit), key=lambda row: row["horizon"])["cheapest"] = True

@@ -1,0 +1,292 @@
+"""The whole reproduction, on few rows: what it writes, that it repeats itself, that it can be killed."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from elman.cli import app
+from elman.paper import checks, systems, tune
+from elman.paper.journal import Journal
+from elman.paper.reproduce import ITEMS, Order, reproduce, write_page
+from elman.paper.runs import Run
+
+ROWS = 80
+TABLES = ("table1", "table2")  # without the figures, which take long to draw
+TABLE_1_KEYS = (
+    "dataset source model window horizon rate runs mse mse_sd seconds paper_mse paper_seconds".split()  # noqa: SIM905
+)
+TABLE_2_KEYS = "addends stream model steps seconds paper_steps paper_seconds".split()  # noqa: SIM905
+
+
+class Silent:
+    """Nobody watches."""
+
+    def expect(self, seconds):
+        pass
+
+    def stage(self, text):
+        pass
+
+    def finished(self, seconds, last):
+        pass
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_data(tmp_path_factory):
+    """Without files the sets are simulated, on every machine alike."""
+    empty = str(tmp_path_factory.mktemp("empty"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ELMAN_DATA", empty)
+        patch.setenv("XDG_CACHE_HOME", empty)
+        yield
+
+
+def order(out, items=ITEMS, jobs=1):
+    return Order(items, out, runs=2, jobs=jobs, quick=True, rows=ROWS)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, no_data):  # noqa: ARG001 - to come after it
+    out = tmp_path_factory.mktemp("whole")
+    page = reproduce(order(out), Silent())
+    write_page(page, out, out / "docs" / "paper.md")
+    return out
+
+
+def read(folder, name):
+    return json.loads((folder / f"{name}.json").read_text())
+
+
+def without_seconds(rows):
+    """Leave out what depends on the moment: the seconds, and how busy the machine was."""
+    return [{name: value for name, value in row.items() if name not in {"seconds", "load"}} for row in rows]
+
+
+def test_everything_is_written(whole):
+    for name in ("table1", "table2", "figure1", "figure2", "checks", "tune", "about"):
+        assert read(whole, name)
+    for name in ("figure1.svg", "figure1.png", "figure2.svg", "figure2.png", "report.html", "docs/paper.md"):
+        assert (whole / name).stat().st_size > 1000
+
+
+def test_table_1_has_flat_rows_for_every_system_horizon_and_set(whole):
+    rows = read(whole, "table1")
+
+    assert all(list(row)[: len(TABLE_1_KEYS)] == TABLE_1_KEYS for row in rows)
+    assert all(not isinstance(value, dict | list) for row in rows for value in row.values())
+    assert {row["dataset"] for row in rows} == {"puma8nh", "puma32fm", "kinematics"}
+    assert {row["source"] for row in rows} == {"simulated"}
+    paper = checks.find(rows, dataset="puma8nh", rates="paper")
+    assert [row["window"] for row in checks.find(paper, model="SRNN-WOGD")] == [50, 100, 200]
+    for model in systems.BASELINES:
+        mine = checks.find(paper, model=model)
+        assert {25, 200} <= {row["horizon"] for row in mine}
+        assert sum(row["cheapest"] for row in mine) == 1
+
+
+def test_the_cheapest_horizon_is_the_shortest_within_one_percent(whole):
+    for row in checks.find(read(whole, "table1"), cheapest=True):
+        mine = checks.find(read(whole, "table1"), dataset=row["dataset"], model=row["model"], rates="paper")
+        limit = 1.01 * min(each["mse"] for each in mine)
+
+        assert row["mse"] <= limit
+        assert all(each["mse"] > limit for each in mine if each["horizon"] < row["horizon"])
+
+
+def test_table_2_has_flat_rows_for_every_stream_and_model(whole):
+    rows = read(whole, "table2")
+
+    assert all(list(row)[: len(TABLE_2_KEYS)] == TABLE_2_KEYS for row in rows)
+    assert len(rows) == 2 * 5 * 4
+    assert all(row["steps"] is None for row in rows)  # so few steps are not enough
+
+
+def test_figure_1_draws_the_best_training_of_each_cell(whole):
+    table, curves = read(whole, "table1"), read(whole, "figure1")
+    for dataset in ("puma8nh", "puma32fm", "kinematics"):
+        drawn = {row["model"] for row in checks.find(curves, dataset=dataset)}
+        shown = checks.find(table, dataset=dataset, rates="paper", horizon=25)
+        best = {
+            min((row for row in shown if row["model"].startswith(cell)), key=lambda row: row["mse"])["model"]
+            for cell in ("SRNN", "CWRNN", "LSTM")
+        }
+
+        assert drawn == {"SRNN-WOGD"} | best
+
+
+def test_the_last_point_of_a_curve_is_the_error_in_the_table(whole):
+    table, curves = read(whole, "table1"), read(whole, "figure1")
+    for row in checks.find(curves, step=ROWS):
+        names = ("dataset", "model", "window", "horizon")
+        [same] = checks.find(table, rates="paper", **{name: row[name] for name in names})
+
+        assert row["mse"] == pytest.approx(same["mse"], rel=1e-12)
+
+
+def test_the_certified_runs_stay_within_the_bound(whole):
+    for row in checks.find(read(whole, "figure2"), panel="certified"):
+        assert row["steps_within"] == row["steps_checked"] == 2 * ROWS
+        assert row["high"] <= row["bound"]
+
+
+def test_the_report_is_one_file_that_says_simulated_and_needs_nothing_else(whole):
+    report = (whole / "report.html").read_text()
+
+    assert "Puma32fm (simulated)" in report
+    assert report.count("<svg") == 2
+    for outside in ("<img", "<link", "<script", "url(http", "@import"):
+        assert outside not in report
+
+
+def test_neither_report_nor_tables_name_this_machine(whole):
+    texts = [path.read_text() for path in whole.iterdir() if path.suffix in {".html", ".json"}]
+
+    assert not any(str(whole) in text or os.uname().nodename in text for text in texts)
+
+
+def test_the_page_has_its_tables_and_drawings_beside_it(whole):
+    page = (whole / "docs" / "paper.md").read_text()
+
+    assert "](results/figure1.svg)" in page
+    assert (whole / "docs" / "results" / "figure1.svg").exists()
+    assert not (whole / "docs" / "results" / "journal.jsonl").exists()
+    assert read(whole / "docs" / "results", "table1") == read(whole, "table1")
+
+
+def test_a_second_call_makes_no_run_and_the_same_tables(whole, tmp_path, monkeypatch):
+    shutil.copy(whole / "journal.jsonl", tmp_path)
+    monkeypatch.setattr("elman.paper.pool.execute", lambda run: pytest.fail(f"{run} was made again"))
+
+    reproduce(order(tmp_path, TABLES), Silent())
+
+    assert [read(tmp_path, name) for name in TABLES] == [read(whole, name) for name in TABLES]
+
+
+# Kills itself where the journal is written for the n-th time: before, in the middle of a line, or after.
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from elman.paper import journal, pool
+from elman.paper.reproduce import reproduce
+sys.path.insert(0, {tests!r})
+from test_paper_reproduce import TABLES, Silent, order
+
+pool._BATCH_SECONDS = 0.002
+add, calls = journal.Journal.add, 0
+
+def dying(self, results):
+    global calls
+    calls += 1
+    if calls == {at} and {where!r} == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    add(self, results)
+    if calls == {at}:
+        if {where!r} == "within":
+            os.truncate(self.path, self.path.stat().st_size - 30)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+journal.Journal.add = dying
+if __name__ == "__main__":
+    reproduce(order(Path({out!r}), TABLES, jobs=2), Silent())
+"""
+
+
+@pytest.mark.parametrize(("at", "where"), [(3, "before"), (11, "within"), (27, "after")])
+def test_killed_and_started_again_it_ends_with_the_same_tables(whole, tmp_path, at, where):
+    code = KILLED.format(tests=os.path.dirname(__file__), at=at, where=where, out=str(tmp_path))  # noqa: PTH120
+    # The pool's processes hold the pipe as well: this would wait for ever if they outlived their parent.
+    killed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=120)
+    assert killed.returncode == -9, killed.stderr.decode()
+    assert not (tmp_path / "table1.json").exists()
+
+    reproduce(order(tmp_path, TABLES), Silent())
+
+    for name in TABLES:
+        assert without_seconds(read(tmp_path, name)) == without_seconds(read(whole, name))
+
+
+def test_the_grid_holds_the_papers_rate_and_the_smallest_mean_wins(tmp_path):
+    points = tune.grid("LSTM-SGD", "puma8nh")
+    assert systems.paper_rate("LSTM-SGD", "puma8nh") in [point["rate"] for point in points]
+    journal = Journal(tmp_path / "journal.jsonl")
+    for point in points:
+        best = point["rate"] == 0.05
+        journal.add((run, {"mse": 0.1 if best else 0.2}) for run in tune.runs_of(point, 50))
+
+    [winner] = tune.chosen(tune.scored(points, journal, 50))
+
+    assert (winner["rate"], winner["runs"]) == (0.05, 10)
+
+
+def test_tuning_uses_ten_seeds_that_the_tables_do_not():
+    assert len(tune.SEEDS) == 10
+    assert min(tune.SEEDS) > 30
+
+
+def test_every_system_has_tuned_settings_with_the_package():
+    kept = {(row["model"], row["dataset"]) for row in tune.shipped()}
+    wanted = {(model, name) for model in systems.MODELS for name in systems.SETS}
+    wanted |= {(model, f"addition{n}") for model in systems.ADDITION_MODELS for n in systems.ADDENDS}
+
+    assert kept == wanted
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+
+
+def test_the_command_reproduces_one_item(tmp_path):
+    result = invoke("reproduce", "table2", "--quick", "--jobs", "1", "--rows", "50", "--out", str(tmp_path))
+
+    assert result.exit_code == 0
+    assert "report.html" in result.output
+    assert not (tmp_path / "table1.json").exists()
+    assert len(read(tmp_path, "table2")) == 40
+
+
+def test_without_matplotlib_it_says_at_once_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr("elman.paper.command.find_spec", lambda name: None)  # noqa: ARG005
+
+    result = invoke("reproduce", "--out", str(tmp_path / "new"))
+
+    assert result.exit_code == 1
+    assert "pip install 'elman[plot]'" in " ".join(result.output.split())
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_journal_that_is_none_is_said(tmp_path):
+    (tmp_path / "journal.jsonl").write_text("nonsense\n")
+
+    result = invoke("reproduce", "table2", "--quick", "--rows", "50", "--out", str(tmp_path))
+
+    assert result.exit_code == 1
+    assert "is not a result of elman" in " ".join(result.output.split())
+
+
+def test_tune_tunes_one_system_and_writes_what_it_tried(tmp_path):
+    options = ("--dataset", "puma32fm", "--jobs", "1", "--rows", "50", "--out", str(tmp_path))
+    result = invoke("tune", "SRNN-SGD", *options)
+
+    assert result.exit_code == 0
+    assert len(read(tmp_path, "tune")) >= 10
+    [winner] = read(tmp_path, "tuned")
+    assert winner["score"] == min(row["score"] for row in read(tmp_path, "tune"))
+
+
+@pytest.mark.parametrize("wrong", [("tune", "SRNN-Magic"), ("tune", "--dataset", "nonsense")])
+def test_tuning_what_does_not_exist_is_one_line(wrong, tmp_path):
+    result = invoke(*wrong, "--out", str(tmp_path))
+
+    assert result.exit_code == 1
+    assert "there are" in " ".join(result.output.split())
+
+
+def test_a_run_says_what_it_is():
+    run = Run("error", "puma8nh", "SRNN-SGD", 2, 5, 0, (("horizon", 2),))
+
+    assert str(run) == "error of SRNN-SGD on puma8nh"

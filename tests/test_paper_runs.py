@@ -1,0 +1,143 @@
+"""Single runs: each measure against the same thing written out with the public classes."""
+
+import numpy as np
+import pytest
+
+from elman import LSTM, SRNN, WOGD, Adam, OnlineRNN, RMSprop, streams, theory
+from elman.paper import rows as data
+from elman.paper.runs import Run, cost, ends, execute
+
+ROWS = 150
+
+
+def a_run(measure, model="SRNN-WOGD", dataset="puma32fm", **options):
+    settings = options.pop("settings", (("window", 20), ("rate", 0.05)))
+    return Run(measure, dataset, model, 4, options.pop("rows", ROWS), 3, settings, **options)
+
+
+def standardised(n=ROWS):
+    X, y = streams.puma32().take(n)
+    return (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
+
+
+def test_rows_are_standardised_over_the_rows_used():
+    X, y = standardised()
+    rows = data.standardised("puma32fm", ROWS)
+
+    assert rows.source == "simulated"
+    assert np.array_equal(rows.X, X)
+    assert np.array_equal(rows.y, y)
+
+
+def test_bounded_rows_are_as_large_as_the_theorems_allow():
+    rows = data.bounded("puma32fm", ROWS, 9)
+
+    assert np.allclose(np.abs(rows.X).max(axis=0), 1)
+    assert np.isclose(np.abs(rows.y).max(), 3)
+
+
+def test_without_a_file_a_set_is_simulated_or_left_out(monkeypatch, tmp_path):
+    monkeypatch.setenv("ELMAN_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    names, reasons = data.available_sets()
+
+    assert names == ["puma8nh", "puma32fm", "kinematics"]
+    assert [data.stream_of(name).source for name in names] == ["simulated"] * 3
+    assert len(reasons) == 1
+    assert "elevators" in reasons[0]
+
+
+def test_the_error_is_the_prequential_mean_over_all_rows():
+    X, y = standardised()
+    model = OnlineRNN(LSTM(4), Adam(rate=0.01, horizon=5), scale=False, seed=3)
+    squares = (model.run(X, y) - y) ** 2
+
+    result = execute(a_run("error", "LSTM-Adam", settings=(("horizon", 5), ("rate", 0.01)), points=3))
+
+    assert result["mse"] == np.mean(squares)
+    assert result["curve"] == [np.mean(squares[:50]), np.mean(squares[:100]), np.mean(squares)]
+
+
+def test_the_smoothness_is_that_of_the_theory_in_parts():
+    X, y = standardised()
+    model = OnlineRNN(SRNN(4), WOGD(20, 0.05), scale=False, dtype="float64", seed=3)
+    values = theory.empirical_smoothness(model, X, y)
+
+    result = execute(a_run("smoothness", points=2))
+
+    assert result["low"] == [values[:75].min(), values[75:].min()]
+    assert result["high"] == [values[:75].max(), values[75:].max()]
+
+
+def test_the_regret_is_the_models_at_each_point():
+    X, y = standardised()
+    model = OnlineRNN(SRNN(4), WOGD(20, 0.05), scale=False, seed=3)
+    model.run(X[:75], y[:75])
+    half = theory.normalised_local_regret(model)
+    model.run(X[75:], y[75:])
+
+    assert execute(a_run("regret", points=2))["regret"] == [half, theory.normalised_local_regret(model)]
+
+
+def test_a_certified_run_counts_the_steps_within_the_bound():
+    rate = theory.certified_rate(4, 32, 0.95)
+    options = {"spectral_limit": 0.95, "projection_threshold": 0.0, "readout_rate": 1.0, "readout_limit": 1.0}
+    settings = tuple(({"window": 20, "rate": rate} | options).items())
+
+    result = execute(a_run("certified", settings=settings, points=5))
+
+    assert result["steps_within"] == ROWS
+    assert 0 < result["largest_share"] < 1
+    assert result["regret"] == sorted(result["regret"])
+
+
+def test_steps_beyond_the_bound_are_not_counted_as_within(monkeypatch):
+    regrets = execute(a_run("certified", points=ROWS))["regret"]
+    monkeypatch.setattr(
+        theory, "regret_bound", lambda steps, *_: 2 * regrets[9] if steps <= 10 else regrets[9]
+    )
+
+    result = execute(a_run("certified", points=1))
+
+    assert result["steps_within"] == 10
+    assert result["largest_share"] == pytest.approx(regrets[-1] / regrets[9])
+
+
+def test_an_addition_ends_with_the_first_thousand_right_in_a_row():
+    settings = (("horizon", 25), ("rate", 0.03))
+    run = Run("addition", "addition2", "LSTM-RMSprop", 16, 6000, 1, settings, stream=2)
+    X, y = streams.binary_addition(2, seed=2).take(6000)
+    model = OnlineRNN(LSTM(16), RMSprop(0.03, 25), loss="logistic", scale=False, seed=1)
+    right = (model.run(X, y) > 0.5) == (y > 0.5)
+
+    steps = execute(run)["steps"]
+
+    assert right[steps - 1000 : steps].all()
+    assert not any(right[end - 1000 : end].all() for end in range(1000, steps))
+
+
+def test_an_addition_that_is_not_learned_in_time_has_failed():
+    run = Run("addition", "addition3", "SRNN-RMSprop", 2, 1500, 1, (("horizon", 2), ("rate", 1e-6)))
+
+    assert execute(run) == {"steps": None}
+
+
+@pytest.mark.parametrize("measure", ["seconds", "addition seconds"])
+def test_seconds_are_positive(measure):
+    dataset = "puma32fm" if measure == "seconds" else "addition2"
+
+    assert execute(a_run(measure, dataset=dataset))["seconds"] > 0
+
+
+def test_points_end_with_the_last_row():
+    assert ends(7000, 70)[-1] == 7000
+    assert len(ends(7001, 70)) == 70
+
+
+def test_a_longer_look_back_costs_more():
+    short, long = (
+        a_run("error", "LSTM-Adam", settings=(("horizon", horizon), ("rate", 0.1))) for horizon in (25, 200)
+    )
+
+    assert cost(short) < cost(long)
