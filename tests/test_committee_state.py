@@ -66,7 +66,9 @@ def test_the_default_committee_resumes_bit_for_bit():
 
 
 @pytest.mark.parametrize(
-    "copied", [lambda model: pickle.loads(pickle.dumps(model)), copy.deepcopy, copy.copy], ids=str
+    "copied",
+    [lambda model: pickle.loads(pickle.dumps(model)), copy.deepcopy, copy.copy],
+    ids=["pickle", "deepcopy", "copy"],
 )
 def test_copies_continue_bit_for_bit_and_on_their_own(copied):
     X, y = stream(80)

@@ -54,7 +54,7 @@ def test_the_default_is_the_readout_of_the_paper():
             "fits squared errors; the logistic loss needs readout=Gradient()",
         ),
         (
-            lambda: OnlineRNN(Linear()),
+            lambda: OnlineRNN(Linear(), readout=Gradient()),
             ValueError,
             "a Linear() cell needs a readout with skip=True, got Gradient(skip=False)",
         ),
