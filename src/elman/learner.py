@@ -79,8 +79,10 @@ class OnlineRNN(Model[CoreLearner]):
         seed: int | None = None,
     ) -> None:
         self.cell = instance("cell", SRNN() if cell is None else cell, Cell)
-        self.training = instance("training", training or _default_training(self.cell), Training)
-        self.readout = instance("readout", readout or _default_readout(self.cell, training), Readout)
+        usual_training = WOGD(window=1) if isinstance(self.cell, Linear) else WOGD()
+        self.training = instance("training", usual_training if training is None else training, Training)
+        usual_readout = _usual_readout(self.cell, training)
+        self.readout = instance("readout", usual_readout if readout is None else readout, Readout)
         self.loss = one_of("loss", loss, ("squared", "logistic"))
         self.scale = instance("scale", scale, bool)
         self.dtype = one_of("dtype", dtype, ("float32", "float64"))
@@ -204,11 +206,7 @@ class OnlineRNN(Model[CoreLearner]):
         _state.check(arrays, n_inputs, n_outputs, self.cell.n_hidden)
 
 
-def _default_training(cell: Cell) -> Training:
-    return WOGD(window=1) if isinstance(cell, Linear) else WOGD()
-
-
-def _default_readout(cell: Cell, training: Training | None) -> Readout:
+def _usual_readout(cell: Cell, training: Training | None) -> Readout:
     """Return the paper's readout; for a linear model least squares, unless a training is to learn it."""
     if not isinstance(cell, Linear):
         return Gradient()
