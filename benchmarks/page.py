@@ -1,4 +1,4 @@
-"""Makes docs/benchmarks.md from the raw results in benchmarks/results.
+"""Makes docs/benchmarks.md and the table of the README from the raw results in benchmarks/results.
 
 python benchmarks/page.py
 """
@@ -12,18 +12,18 @@ from typing import Any
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "benchmarks.md"
+README = HERE.parent / "README.md"
+BEGIN, END = "<!-- accuracy: made by benchmarks/page.py -->\n", "<!-- end of accuracy -->"
 
 
+RIVER = ["ARF", "AMF", "KNN", "Bayesian linear"]
 ACCURACY_MODELS = [
     "Committee",
     "linear RLS",
     "SRNN-WOGD",
     "LSTM-Adam",
     "SRNN-EKF",
-    "ARF",
-    "AMF",
-    "KNN",
-    "Bayesian linear",
+    *RIVER,
 ]
 
 
@@ -109,6 +109,28 @@ def accuracy(results: Any) -> str:
         ]
         lines.append([stream, *bold, f"{errors['Committee'] / errors['member']:.3f}"])
     return table(["stream", *models, "Committee / its best member"], lines)
+
+
+def accuracy_in_short(results: Any) -> str:
+    """The best of the other models beside the Committee, on the real streams."""
+    names = {"linear RLS": "linear RLS", "LSTM-Adam": "LSTM-Adam, best of five rates"}
+    best: dict[str, dict[str, float]] = {}
+    for row in results["rows"]:
+        model = "River, best of four" if row["model"] in RIVER else row["model"]
+        errors = best.setdefault(row["stream"], {})
+        errors[model] = min(row["mse"], errors.get(model, math.inf))
+    real = [stream for stream in best if "," not in stream]
+    columns = [
+        "Committee",
+        *names,
+        *(["River, best of four"] if "River, best of four" in best[real[0]] else []),
+    ]
+    lines = [
+        [names.get(column, column)]
+        + [f"{best[s][column]:.3f}" if best[s][column] >= 0.1 else f"{best[s][column]:.4f}" for s in real]
+        for column in columns
+    ]
+    return table(["", *real], lines)
 
 
 def coverage(results: Any) -> str:
@@ -235,3 +257,5 @@ model have River's defaults, the reservoir has 100 units and, like the RLS filte
 
 if __name__ == "__main__":
     PAGE.write_text(page())
+    before, rest = README.read_text().split(BEGIN)
+    README.write_text(before + BEGIN + "\n" + accuracy_in_short(load("accuracy")) + END + rest.split(END)[1])

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from elman._rows import Columns, Float64, Outputs
 
 
+_MOST_LAGS = 1000
+
+
 class Committee(Model[CoreCommittee]):
     """Accurate on any stream, with nothing to tune: the first model to try.
 
@@ -76,6 +79,8 @@ class Committee(Model[CoreCommittee]):
         seed: int | None = 0,
     ) -> None:
         whole_number("lags", lags, at_least=0)
+        if lags > _MOST_LAGS:
+            raise ValueError(f"lags must be at most {_MOST_LAGS}, got {lags!r}")
         whole_number("threads", threads, at_least=1)
         self.lags = int(lags)
         self.threads = int(threads)
