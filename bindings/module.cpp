@@ -48,46 +48,28 @@ nb::object new_array(const T* data, std::size_t outer, std::size_t inner, std::s
 class Save final : public elman::Archive {
  public:
   nb::dict arrays;
-  void array(const char* name, float* d, std::size_t o, std::size_t i, std::size_t s) override {
-    put(name, d, o, i, s);
-  }
-  void array(const char* name, double* d, std::size_t o, std::size_t i, std::size_t s) override {
-    put(name, d, o, i, s);
-  }
-  void array(const char* name, std::int64_t* d, std::size_t o, std::size_t i, std::size_t s) override {
-    put(name, d, o, i, s);
-  }
-
- private:
-  template <class T>
-  void put(const char* name, const T* data, std::size_t outer, std::size_t inner, std::size_t stride) {
-    arrays[name] = new_array(data, outer, inner, stride);
+  void walk(const std::string& name, const elman::ArrayView& array) override {
+    array.visit(
+        [&](auto* data) { arrays[name.c_str()] = new_array(data, array.outer, array.inner, array.stride); });
   }
 };
 
 class Load final : public elman::Archive {
  public:
   explicit Load(nb::dict arrays) : arrays_(std::move(arrays)) {}
-  void array(const char* name, float* d, std::size_t o, std::size_t i, std::size_t s) override {
-    get(name, d, o, i, s);
-  }
-  void array(const char* name, double* d, std::size_t o, std::size_t i, std::size_t s) override {
-    get(name, d, o, i, s);
-  }
-  void array(const char* name, std::int64_t* d, std::size_t o, std::size_t i, std::size_t s) override {
-    get(name, d, o, i, s);
+  void walk(const std::string& name, const elman::ArrayView& array) override {
+    array.visit([&](auto* data) { fill(name, data, array); });
   }
 
  private:
   template <class T>
-  void get(const char* name, T* data, std::size_t outer, std::size_t inner, std::size_t stride) {
+  void fill(const std::string& name, T* data, const elman::ArrayView& array) {
     nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu> source;
-    if (!arrays_.contains(name) || !nb::try_cast(arrays_[name], source, false) || source.shape(0) != outer ||
-        source.shape(1) != inner)
-      throw nb::value_error(
-          (std::string("array '") + name + "' is missing or has the wrong type or shape").c_str());
-    for (std::size_t i = 0; i < outer; ++i)
-      std::memcpy(data + i * stride, source.data() + i * inner, inner * sizeof(T));
+    if (!arrays_.contains(name.c_str()) || !nb::try_cast(arrays_[name.c_str()], source, false) ||
+        source.shape(0) != array.outer || source.shape(1) != array.inner)
+      throw nb::value_error(("array '" + name + "' is missing or has the wrong type or shape").c_str());
+    for (std::size_t i = 0; i < array.outer; ++i)
+      std::memcpy(data + i * array.stride, source.data() + i * array.inner, array.inner * sizeof(T));
   }
   nb::dict arrays_;
 };

@@ -100,8 +100,8 @@ class Committee final : public Model {
     archive.value("samples", samples_);
     archive.value("steps", steps_);
     archive.value("concluded", concluded_);
-    exchange_moments(archive, "inputs", inputs_);
-    exchange_moments(archive, "outputs", outputs_);
+    exchange_regimes(archive, "input", inputs_);
+    exchange_regimes(archive, "target", outputs_);
     archive.array("history", history_.data(), 1, n_lagged_, n_lagged_);
     archive.array("recent_errors", recent_errors_.data(), 1, recent_errors_.size(), recent_errors_.size());
     archive.array("mean_errors", mean_errors_.data(), 1, mean_errors_.size(), mean_errors_.size());

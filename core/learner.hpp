@@ -57,8 +57,8 @@ class LearnerOf final : public Learner {
                  options.loss),
         training_(make_training<T>(options.training, options.training_options)),
         least_squares_(make_least_squares(options.readout, options.readout_options, network_.readout)),
-        input_moments_(n_features_),
-        target_moments_(n_outputs_),
+        inputs_(n_features_),
+        outputs_(n_outputs_),
         row_(n_features_ + 1),
         target_(n_outputs_),
         answer_(n_outputs_) {
@@ -67,9 +67,9 @@ class LearnerOf final : public Learner {
 
   void predict(const double* x, double* answer) override {
     scale_row(x, [this](int j, double value) {
-      Moments moments = input_moments_[j];
-      moments.observe(value);
-      return moments;
+      Regime regime = inputs_[j];
+      regime.observe(value);
+      return regime.moments;
     });
     // The row behind the window is scratch: the next push overwrites it.
     push_row();
@@ -116,8 +116,8 @@ class LearnerOf final : public Learner {
     archive.value("samples", samples_);
     archive.value("steps", steps_);
     archive.value("local_regret", training_->local_regret);
-    exchange_moments(archive, "input_moments", input_moments_);
-    exchange_moments(archive, "target_moments", target_moments_);
+    exchange_regimes(archive, "input", inputs_);
+    exchange_regimes(archive, "target", outputs_);
     exchange_weights(archive, network_.weights, network_.readout.weights());
     network_.cell->exchange_state(archive);
     training_->exchange(archive, network_);
@@ -168,8 +168,8 @@ class LearnerOf final : public Learner {
   // Takes in the row of a new sample whose target is not known yet.
   void advance(const double* x) {
     scale_row(x, [this](int j, double value) {
-      input_moments_[j].observe(value);
-      return input_moments_[j];
+      inputs_[j].observe(value);
+      return inputs_[j].moments;
     });
     push_row();
     ++samples_;
@@ -198,13 +198,12 @@ class LearnerOf final : public Learner {
   bool label(const double* y) {
     bool known = false;
     for (int k = 0; k < n_outputs_; ++k) {
-      Moments& moments = target_moments_[k];
-      moments.observe(y[k]);
+      outputs_[k].observe(y[k]);
       known |= !std::isnan(y[k]);
       if (std::isnan(y[k]))
         target_[k] = T(y[k]);
       else if (scale_targets_)
-        target_[k] = T(moments.standardise(y[k]));
+        target_[k] = T(outputs_[k].moments.standardise(y[k]));
       else
         target_[k] = T(std::clamp(y[k], -kUnscaledLimit, kUnscaledLimit));
     }
@@ -216,7 +215,7 @@ class LearnerOf final : public Learner {
   void read_answer(double* answer) {
     network_.answer(answer_.data());
     for (int k = 0; k < n_outputs_; ++k)
-      answer[k] = scale_targets_ ? target_moments_[k].restore(answer_[k]) : double(answer_[k]);
+      answer[k] = scale_targets_ ? outputs_[k].moments.restore(answer_[k]) : double(answer_[k]);
   }
 
   void exchange_weights(Archive& archive, Buffer<T>& weights, Buffer<T>& readout) {
@@ -230,7 +229,7 @@ class LearnerOf final : public Learner {
   Network<T> network_;
   std::unique_ptr<Training<T>> training_;
   std::unique_ptr<LeastSquares<T>> least_squares_;  // what the readout learns by, if not by the training
-  std::vector<Moments> input_moments_, target_moments_;
+  std::vector<Regime> inputs_, outputs_;
   std::int64_t samples_ = 0, steps_ = 0;
   Buffer<T> row_, target_, answer_;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "archive.hpp"
@@ -81,11 +82,13 @@ struct Regime {
   }
 };
 
-// Walks moments, or regimes, as the doubles they consist of.
-template <class M>
-void exchange_moments(Archive& archive, const char* name, std::vector<M>& moments) {
-  constexpr std::size_t n = sizeof(M) / sizeof(double);
-  archive.array(name, reinterpret_cast<double*>(moments.data()), moments.size(), n, n);
+// Walks the regimes of a kind of column, such as "input".
+inline void exchange_regimes(Archive& archive, const std::string& kind, std::vector<Regime>& regimes) {
+  constexpr std::size_t n = 7, of_moments = 3;
+  static_assert(sizeof(Regime) == n * sizeof(double) && sizeof(Moments) == of_moments * sizeof(double));
+  double* data = reinterpret_cast<double*>(regimes.data());
+  archive.array(kind + "_moments", data, regimes.size(), of_moments, n);
+  archive.array(kind + "_surprises", data + of_moments, regimes.size(), n - of_moments, n);
 }
 
 }  // namespace elman

@@ -244,11 +244,11 @@ def test_outputs_may_become_known_after_rows_without_a_target():
     model = small()
     for x in X[:200]:
         model.learn_one(x, None)
-    seen = model._learner.state()["inputs"][2:]
+    seen = model._learner.state()["input_moments"][2:]
 
     model.learn_one(X[200], y[200])
 
-    moments = model._learner.state()["inputs"]
+    moments = model._learner.state()["input_moments"]
     assert (model.n_samples, model.steps) == (201, 1)
     assert np.array_equal(moments[-3:, 0], seen[:, 0] + 1)  # the features' scales are kept
     assert np.array_equal(moments[:-3, 0], np.zeros(6))  # 2 lags of 3 outputs
@@ -262,7 +262,7 @@ def test_a_feature_may_come_with_the_first_target_of_several_outputs():
     model.learn_one({"a": 1.0}, None)
     model.learn_one({"a": 2.0, "b": 1.0}, [1.0, 2.0])
 
-    assert model._learner.state()["inputs"][-2:, 0].tolist() == [2, 1]
+    assert model._learner.state()["input_moments"][-2:, 0].tolist() == [2, 1]
     assert model.n_samples == 2
 
 

@@ -191,7 +191,7 @@ def test_a_header_that_contradicts_the_arrays_is_refused(edit):
         lambda a: a.update({"output0.error_variance": np.array([[np.nan]])}),
         lambda a: a.update({"history": np.array([[np.inf]])}),
         lambda a: a.update({"mean_errors": a["mean_errors"] * np.nan}),
-        lambda a: a.update({"outputs": a["outputs"] * np.nan}),
+        lambda a: a.update({"target_moments": a["target_moments"] * np.nan}),
         lambda a: a.update({"steps": a["steps"].astype(float)}),
     ],
 )

@@ -136,6 +136,19 @@ def test_the_projection_beyond_a_threshold_follows_the_oracle():
     assert np.max(np.abs(unprojected.run(X, y) - actual)) > 1e-3
 
 
+def test_columns_that_jump_for_good_follow_the_oracle():
+    model, oracle = both((3, 4, 20, 1))
+    X, y = stream(200, 3, 1)
+    X[100:, 0] = 1e6 + 1e3 * X[100:, 0]
+    X[150, 1] = 1e9
+    y[120:] -= 1e4
+
+    compiled, expected = followed(model, oracle, X, y)
+
+    assert np.allclose(compiled, expected, rtol=1e-9, atol=1e-9)
+    assert np.abs(compiled[130:] - y[130:]).max() < 100
+
+
 def test_meters_follow_the_oracle():
     X, y = stream(60, 4, 1)
     model, oracle = both((4, 6, 10, 1))

@@ -76,9 +76,9 @@ class Readout {
 
   // Walks an array in the layout of the weights as the matrices C and, if there is a skip, D.
   void exchange(Archive& archive, const std::string& prefix, Buffer<T>& array) const {
-    archive.array((prefix + "C").c_str(), array.data(), n_outputs(), n_hidden(), stride_);
+    archive.array(prefix + "C", array.data(), n_outputs(), n_hidden(), stride_);
     if (sizes_.skip)
-      archive.array((prefix + "D").c_str(), array.data() + hidden_stride_, n_outputs(), n_skipped(), stride_);
+      archive.array(prefix + "D", array.data() + hidden_stride_, n_outputs(), n_skipped(), stride_);
   }
 
   // Rows [0, n) of dL/dh become zero: those samples have no loss.

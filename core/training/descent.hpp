@@ -35,8 +35,8 @@ class Descent : public Training<T> {
     for (int m = 0; m < Moments; ++m) {
       const std::string prefix = "moment" + std::to_string(m + 1) + ".";
       for (const Block& block : network.cell->blocks())
-        archive.array((prefix + block.name).c_str(), cell_.moments[m].data() + block.offset, block.columns,
-                      block.rows, block.stride);
+        archive.array(prefix + block.name, cell_.moments[m].data() + block.offset, block.columns, block.rows,
+                      block.stride);
       network.readout.exchange(archive, prefix, readout_.moments[m]);
     }
   }

@@ -36,13 +36,13 @@ def _grown(name: str, old: State, new: State) -> NDArray[Any]:
     n_inputs, n_inputs_after = len(old["input_moments"]), len(new["input_moments"])
     n_outputs, n_samples = len(old["C"]), len(old["window_inputs"])
     weight = name.split(".", 1)[1] if name.startswith("moment") else name
-    if weight[0] == "U" or name == "input_moments":  # the constant stays last
+    if weight[0] == "U" or name in {"input_moments", "input_surprises"}:  # the constant stays last
         return np.concatenate([before[:n_inputs], after[n_inputs:n_inputs_after], before[n_inputs:]])
     if weight == "D":
         added = after[:n_outputs, n_inputs:n_inputs_after]
         kept = np.concatenate([before[:, :n_inputs], added, before[:, n_inputs:]], axis=1)
         return np.concatenate([kept, after[n_outputs:]])
-    if weight == "C" or name == "target_moments":
+    if weight == "C" or name in {"target_moments", "target_surprises"}:
         return np.concatenate([before, after[n_outputs:]])
     if name == "window_inputs":
         zeros = np.zeros((n_samples, n_inputs_after - n_inputs), before.dtype)

@@ -193,6 +193,7 @@ class Model(ABC, Generic[C]):
         self._outputs = Outputs(header["n_outputs"], header["scalar"], self._outputs.probability)
         if arrays:
             n_inputs, n_outputs = self._columns.count or 0, self._outputs.count or 1
+            arrays = _state.upgraded(arrays)
             self._check_sizes(arrays, n_inputs, n_outputs)
             self._learner = self._new_learner(n_inputs, n_outputs)
             self._learner.restore(arrays)

@@ -84,6 +84,14 @@ def _digest(content: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=_DIGEST_SIZE).digest()
 
 
+def upgraded(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a learner with those that states of the first days lack, as they would be."""
+    surprises = {
+        f"{kind}_surprises": np.zeros((len(arrays[f"{kind}_moments"]), 4)) for kind in ("input", "target")
+    }
+    return surprises | arrays
+
+
 def check(arrays: dict[str, NDArray[Any]], n_inputs: int, n_outputs: int, n_hidden: int) -> None:
     """Raise ValueError unless the arrays have the header's sizes, before memory is taken for those."""
     if arrays["C"].shape != (n_outputs, n_hidden) or arrays["input_moments"].shape != (n_inputs, 3):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _MOST_LAGS = 1000
+_OF_INPUTS = ("input_moments", "input_surprises")  # arrays with a row for each input
 
 
 class Committee(Model[CoreCommittee]):
@@ -209,9 +210,9 @@ class Committee(Model[CoreCommittee]):
         return arrays
 
     def _grown(self, old: State, new: State) -> State:
-        if len(old["outputs"]) != len(new["outputs"]):
+        if len(old["target_moments"]) != len(new["target_moments"]):
             return _with_several_outputs(old, new)
-        state = old | {"inputs": np.concatenate([old["inputs"], new["inputs"][len(old["inputs"]) :]])}
+        state = old | {name: np.concatenate([old[name], new[name][len(old[name]) :]]) for name in _OF_INPUTS}
         new_members = _by_member(new)
         for i, own in _by_member(old).items():
             state |= {f"member{i}.{name}": array for name, array in grown(own, new_members[i]).items()}
@@ -236,7 +237,7 @@ class Committee(Model[CoreCommittee]):
 
     def _check_sizes(self, arrays: State, n_inputs: int, n_outputs: int) -> None:
         n_lagged = self.lags * n_outputs
-        if len(arrays["inputs"]) != n_lagged + n_inputs or arrays["history"].size != n_lagged:
+        if len(arrays["input_moments"]) != n_lagged + n_inputs or arrays["history"].size != n_lagged:
             raise ValueError("the sizes in the header are not those of the arrays")
         own = _by_member(arrays)
         for i, member in enumerate(self.members):
@@ -250,10 +251,13 @@ def _with_several_outputs(old: State, new: State) -> State:
 
     Nobody has learned anything yet, so the members start anew; the features keep their scales.
     """
-    first, features = new["history"].size, old["inputs"][old["history"].size :]
-    inputs = new["inputs"].copy()
-    inputs[first : first + len(features)] = features
-    return new | {"samples": old["samples"], "inputs": inputs}
+    first = new["history"].size
+    state = new | {"samples": old["samples"]}
+    for name in _OF_INPUTS:
+        features = old[name][old["history"].size :]
+        state[name] = state[name].copy()
+        state[name][first : first + len(features)] = features
+    return state
 
 
 def _by_member(arrays: State) -> dict[int, State]:

@@ -105,8 +105,8 @@ class ScaledLearner:
     def __init__(self, learner, n_features, scale=True):
         self.learner = learner
         self.scale = scale
-        self.features = [Scaler() for _ in range(n_features)]
-        self.targets = [Scaler() for _ in range(learner.n_outputs)]
+        self.features = [Regime() for _ in range(n_features)]
+        self.targets = [Regime() for _ in range(learner.n_outputs)]
 
     @property
     def weights(self):
