@@ -130,7 +130,7 @@ class Committee final : public Model {
       Regime regime = inputs_[j];
       const double value = column(x, j);
       regime.observe(value);
-      rows_[j] = regime.moments.standardise(value);
+      rows_[j] = regime.moments.standardise_feature(value);
     }
     for (std::size_t m = 0; m < members_.size(); ++m)
       members_[m].learner->predict(row_of(members_[m], 0), forecasts_of(m, 0));
@@ -146,7 +146,7 @@ class Committee final : public Model {
     for (int j = 0; j < n_columns_; ++j) {
       const double value = column(x, j);
       inputs_[j].observe(value);
-      row[j] = inputs_[j].moments.standardise(value);
+      row[j] = inputs_[j].moments.standardise_feature(value);
     }
     bool known = false;
     for (int k = 0; k < n_outputs_; ++k) {

@@ -151,7 +151,7 @@ class LearnerOf final : public Learner {
     for (int j = 0; j < n_features_; ++j) {
       const Moments m = moments(j, x[j]);
       if (scale_inputs_)
-        row_[j] = T(m.standardise(x[j]));
+        row_[j] = T(m.standardise_feature(x[j]));
       else
         row_[j] = T(std::clamp(std::isnan(x[j]) ? m.mean : x[j], -kUnscaledLimit, kUnscaledLimit));
     }

@@ -18,6 +18,7 @@ namespace elman {
 struct Moments {
   static constexpr double kMemory = 10000;
   static constexpr double kLimit = 10;        // in standard deviations
+  static constexpr double kFault = 1000;      // in standard deviations
   static constexpr double kAbsurd = 1e100;    // its square is still a number
   static constexpr double kConstant = 1e-12;  // a spread below this share of the mean is rounding
 
@@ -46,6 +47,12 @@ struct Moments {
   double standardise(double value) const {
     if (std::isnan(value) || !varies()) return 0;
     return std::clamp((value - mean) / deviation(), -kLimit, kLimit);
+  }
+
+  // The same for a feature: a value absurdly far away is a fault of a sensor and no better than an unknown
+  // one.
+  double standardise_feature(double value) const {
+    return std::abs(value - mean) > kFault * deviation() ? 0 : standardise(value);
   }
 
   double restore(double standardised) const { return count > 0 ? mean + deviation() * standardised : 0; }

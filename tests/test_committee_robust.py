@@ -144,11 +144,11 @@ def test_never_diverges(stream):
 
 @pytest.mark.parametrize(
     ("stream", "share"),
-    [(feature_jumps, 0.25), (feature_changes_its_unit, 0.25), (feature_outliers, 0.35)],
+    [(feature_jumps, 0.2), (feature_changes_its_unit, 0.2), (feature_outliers, 0.3)],
     ids=["feature_jumps", "feature_changes_its_unit", "feature_outliers"],
 )
 def test_a_jump_or_outliers_do_not_undo_what_was_learned(stream, share):
-    """Without the disturbance the error is 0.17 of the variance over these rows."""
+    """Without the disturbance the error is 0.15 of the variance over these rows."""
     X, y = stream()
     predictions = Committee().run(X, y)
     assert np.mean((predictions - y)[1:] ** 2) < share * y.var()

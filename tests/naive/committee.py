@@ -54,7 +54,9 @@ class Committee:
         columns = self.columns(x)
         for scaler, value in zip(scalers, columns, strict=True):
             scaler.observe(value)
-        return np.array([scaler.standardise(value) for scaler, value in zip(scalers, columns, strict=True)])
+        return np.array(
+            [scaler.standardise_feature(value) for scaler, value in zip(scalers, columns, strict=True)]
+        )
 
     def seen_by(self, member, row):
         """Give all columns to a lagged member, the features to another."""

@@ -12,6 +12,7 @@ from naive.learner import as_target
 
 LARGEST_OBSERVED = 1e100
 LARGEST_STANDARDISED = 10.0
+LARGEST_BELIEVED = 1000.0
 LARGEST_UNSCALED = 1e6
 MEMORY = 10_000
 
@@ -58,6 +59,10 @@ class Scaler:
         if math.isnan(value) or self.n < 2 or self.sd <= 1e-12 * abs(self.mean):
             return 0.0
         return clamp((value - self.mean) / self.sd, -LARGEST_STANDARDISED, LARGEST_STANDARDISED)
+
+    def standardise_feature(self, value):
+        """Give `standardise`, but 0 for a value more than 1,000 standard deviations away: a fault."""
+        return 0.0 if abs(value - self.mean) > LARGEST_BELIEVED * self.sd else self.standardise(value)
 
     def unstandardise(self, z):
         """Give mean + sd z: 0 before the first value."""
@@ -124,7 +129,7 @@ class ScaledLearner:
         With scale=False a NaN is the running mean and everything is within +-1e6.
         """
         if self.scale:
-            return scaler.standardise(value)
+            return scaler.standardise_feature(value)
         known = scaler.mean if math.isnan(value) else float(value)
         return clamp(known, -LARGEST_UNSCALED, LARGEST_UNSCALED)
 
