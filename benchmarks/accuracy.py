@@ -157,6 +157,15 @@ def kept_rows(options: argparse.Namespace) -> list[dict[str, Any]]:
     return [r for r in json.loads(options.json.read_text())["rows"] if r["model"] not in options.models]
 
 
+def save(options: argparse.Namespace, rows: list[dict[str, Any]], fast: dict[str, Any] | None) -> None:
+    """Keep what there is, so that hours of River are not lost."""
+    if not options.json:
+        return
+    rows = sorted(rows, key=lambda row: (STREAMS.index(row["stream"]), row["model"], row["setting"]))
+    results = {"machine": platform.processor() or platform.machine(), "speed": fast, "rows": rows}
+    options.json.write_text(json.dumps(results, indent=1) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -186,11 +195,9 @@ def main() -> None:
             rows.append(future.result())
             progress.advance(task)
             progress.update(task, description=rows[-1]["model"])
-    rows.sort(key=lambda row: (STREAMS.index(row["stream"]), row["model"], row["setting"]))
+            save(options, rows, None)
     fast = speed()
-    if options.json:
-        results = {"machine": platform.processor() or platform.machine(), "speed": fast, "rows": rows}
-        options.json.write_text(json.dumps(results, indent=1) + "\n")
+    save(options, rows, fast)
     console.print(show(rows, [model for model in [*MODELS, *REGRESSORS] if best(rows, STREAMS[0], model)]))
     if not river:
         console.print("River is not installed: its models were not run.")

@@ -98,7 +98,7 @@ DEFAULT_MEMBERS = (
         EKF(horizon=1, initial_variance=1.0, process_noise=1e-5, measurement_noise=0.1),
         _SKIP,
     ),
-    # So sure beforehand that all weights are 0 that it says what the scaling says. On noise nothing is better.
+    # So sure that all weights are 0 that it says what the scaling says. On noise nothing is better.
     Member("mean so far", Linear(), WOGD(window=1), RLS(forgetting=1.0, initial_variance=1e-9)),
 )
 
