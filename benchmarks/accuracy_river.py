@@ -20,7 +20,7 @@ else:
 
     REGRESSORS = {
         "ARF": lambda: _scaled(forest.ARFRegressor(seed=1)),
-        "AMF": lambda: _scaled(forest.AMFRegressor(seed=1)),
+        "AMF": lambda: forest.AMFRegressor(seed=1),  # scale does not matter to its trees
         "KNN": lambda: _scaled(neighbors.KNNRegressor()),
         "Bayesian linear": lambda: _scaled(linear_model.BayesianLinearRegression()),
     }
@@ -34,6 +34,6 @@ def run_river(name: str, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     for i, (row, target) in enumerate(zip(np.nan_to_num(X), y, strict=True)):
         x = dict(enumerate(row.tolist()))
         answer = model.predict_one(x)
-        predictions[i] = answer if np.isfinite(answer) else 0  # a forest has no answer to the first row
+        predictions[i] = 0 if answer is None else answer  # AMF has no answer to the first row
         model.learn_one(x, float(target))
     return predictions
