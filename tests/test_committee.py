@@ -396,3 +396,11 @@ def test_a_wrong_row_says_what_is_wrong_and_touches_nothing(x, y, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         model.learn_one(x, y)
     assert model.to_bytes() == before
+
+
+def test_repr_shows_members_only_if_they_are_not_the_usual_ones():
+    usual = Committee()
+    assert repr(usual) == "Committee(lags=6, threads=1, dtype='float32', seed=0)"
+    usual.learn_one([1.0, 2.0], 3.0)
+    assert repr(usual) == "Committee(lags=6, threads=1, dtype='float32', seed=0)"
+    assert repr(Committee([LINEAR], lags=2)).startswith(f"Committee([{LINEAR!r}], lags=2,")

@@ -104,7 +104,7 @@ def test_an_unknown_name_says_which_are_known():
     ("platform", "variables", "expected"),
     [
         ("linux", {"XDG_CACHE_HOME": "/x"}, Path("/x/elman")),
-        ("linux", {"HOME": "/home/ada"}, Path("/home/ada/.cache/elman")),
+        ("linux", {"HOME": "/people/ada"}, Path("/people/ada/.cache/elman")),
         ("darwin", {"HOME": "/Users/ada"}, Path("/Users/ada/Library/Caches/elman")),
         ("win32", {"LOCALAPPDATA": "/local"}, Path("/local/elman")),
     ],

@@ -91,8 +91,11 @@ class Committee(Model[CoreCommittee]):
         super().__init__()
 
     def __repr__(self) -> str:
+        usual = default_members(self._columns.count or 0, self.lags * (self._outputs.count or 1))
+        members = "" if self._members in (None, usual) else f"{list(self.members)!r}, "
         return (
-            f"Committee(lags={self.lags}, threads={self.threads}, dtype={self.dtype!r}, seed={self.seed!r})"
+            f"Committee({members}lags={self.lags}, threads={self.threads}, dtype={self.dtype!r}, "
+            f"seed={self.seed!r})"
         )
 
     # Predicting and learning

@@ -13,7 +13,7 @@ from elman.training import EKF, WOGD, Adam, Training
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-LARGEST_FILTER = 1000  # weights whose covariance a member may keep: a row then costs it some 50 microseconds
+LARGEST_FILTER = 1000  # weights whose covariance a member may keep; a row costs it the square of that
 _FEWEST_HIDDEN = 2
 _GATES = {"LSTM": 4, "GRU": 3}
 

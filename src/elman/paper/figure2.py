@@ -180,17 +180,22 @@ def _draw_smoothness(panel: Axes, dataset: str, rows: list[Row], *, first: bool)
         panel.legend(loc="center right", fontsize=7.5, bbox_to_anchor=(1.0, 0.72))
 
 
+def _draw_line(panel: Axes, rows: list[Row], value: str, colour: str, label: str) -> None:
+    """One line over the steps of the rows, which are of one window."""
+    panel.plot(
+        [row["step"] for row in rows],
+        [row[value] for row in rows],
+        color=colour,
+        linestyle=_LINES[rows[0]["window"]],
+        linewidth=1.6,
+        label=label,
+    )
+
+
 def _draw_regret(panel: Axes, dataset: str, rows: list[Row], *, first: bool) -> None:  # noqa: ARG001
     for window in WINDOWS:
         chosen, steps = _of(rows, "regret", window)
-        panel.plot(
-            steps,
-            [row["value"] for row in chosen],
-            color=COLOURS["SRNN"],
-            linestyle=_LINES[window],
-            linewidth=1.6,
-            label=f"w = {window}",
-        )
+        _draw_line(panel, chosen, "value", COLOURS["SRNN"], f"w = {window}")
         panel.fill_between(
             steps,
             [row["low"] for row in chosen],
@@ -207,23 +212,9 @@ def _draw_regret(panel: Axes, dataset: str, rows: list[Row], *, first: bool) -> 
 
 def _draw_certified(panel: Axes, dataset: str, rows: list[Row], *, first: bool) -> None:  # noqa: ARG001
     for window in WINDOWS:
-        chosen, steps = _of(rows, "certified", window)
-        panel.plot(
-            steps,
-            [row["value"] for row in chosen],
-            color=COLOURS["SRNN"],
-            linestyle=_LINES[window],
-            linewidth=1.6,
-            label=f"regret, w = {window}",
-        )
-        panel.plot(
-            steps,
-            [row["bound"] for row in chosen],
-            color=BOUND,
-            linestyle=_LINES[window],
-            linewidth=1.2,
-            label=f"bound, w = {window}",
-        )
+        chosen, _ = _of(rows, "certified", window)
+        _draw_line(panel, chosen, "value", COLOURS["SRNN"], f"regret, w = {window}")
+        _draw_line(panel, chosen, "bound", BOUND, f"bound, w = {window}")
     panel.set_yscale("log")
     panel.set_xlabel("rows learned")
     if first:
