@@ -84,7 +84,7 @@ def _facts(found: Contents) -> Iterator[tuple[str, str]]:
         if name not in _HIDDEN and _text(value):
             yield _LABELS.get(name, name), _text(value)
     for name, array in found.arrays.items():
-        if array.size == 1:
+        if array.size == 1 and not _is_of_member(name):
             yield _LABELS.get(name, name), f"{array.item():,.12g}"
     if "totals" in found.arrays:
         score = Prequential(found.arrays["totals"])
@@ -95,9 +95,17 @@ def _facts(found: Contents) -> Iterator[tuple[str, str]]:
 
 def _arrays(found: Contents) -> Iterator[tuple[str, str]]:
     for name, array in found.arrays.items():
-        if array.size > 1:
+        if array.size > 1 and not _is_of_member(name):
             shape = " x ".join(f"{length:,}" for length in array.shape if length != 1)
             yield f"[italic]{name}[/]", f"{array.dtype.name} {shape}"
+    sizes = [array.nbytes for name, array in found.arrays.items() if _is_of_member(name)]
+    if sizes:
+        yield "[italic]arrays of members[/]", f"{len(sizes):,}, {sum(sizes):,} bytes (--json lists them)"
+
+
+def _is_of_member(name: str) -> bool:
+    """Whether an array belongs to one member of a committee, of which there are too many to read."""
+    return name.startswith("member")
 
 
 def _text(value: Any) -> str:
@@ -107,6 +115,8 @@ def _text(value: Any) -> str:
             f"{name}={_text(each)}" for name, each in value.items() if name != "type" and each != []
         )
         return f"{kind}({inner})" if kind else inner
+    if isinstance(value, list) and value and isinstance(value[0], dict):  # members
+        return "\n".join(each["name"] for each in value)
     if isinstance(value, list):
         return ", ".join(map(_text, value))
     if isinstance(value, int) and not isinstance(value, bool):
