@@ -30,7 +30,7 @@ from rich.table import Table
 
 from accuracy_river import REGRESSORS, run_river
 from elman import EKF, LSTM, RLS, SRNN, WOGD, Adam, Committee, Gradient, Linear, OnlineRNN, streams
-from elman.members import DEFAULT_MEMBERS
+from elman.configuration.members import DEFAULT_MEMBERS
 from elman.streams import Drift, Lagged
 
 if TYPE_CHECKING:

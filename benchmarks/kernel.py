@@ -30,7 +30,7 @@ from rich.table import Table
 import elman
 import wogd
 from elman._core import SIMD, core
-from elman.cells import NARX, Cell, Clockwork
+from elman.configuration.cells import NARX, Cell, Clockwork
 
 SIZES = [(9, 10, 200), (33, 10, 200), (9, 15, 200), (19, 15, 200), (33, 64, 200), (9, 128, 200)]
 Row = dict[str, Any]
@@ -76,20 +76,20 @@ def step_operations(cell: Cell, n_x: int) -> float:
     return 2 * gates * n * (2 * (read + n_x) + read)
 
 
-def cells(n_x: int, n_hidden: int, horizon: int, dtype: str, rounds: int) -> list[Row]:
-    """Every cell trained by Adam: truncated back-propagation through the last `horizon` samples."""
+def cells(n_x: int, n_hidden: int, lookback: int, dtype: str, rounds: int) -> list[Row]:
+    """Every cell trained by Adam: truncated back-propagation through the last `lookback` samples."""
     table = []
     for kind in Cell.by_name.values():
         cell = kind(n_hidden)
-        operations = horizon * step_operations(cell, n_x)
+        operations = lookback * step_operations(cell, n_x)
         n = max(50, int(1e9 / operations))
-        make = partial(elman.OnlineRNN, cell, elman.Adam(horizon=horizon), dtype=dtype, seed=1)
-        rate = n / wogd.best_run(make, wogd.rows(n, n_x - 1), warm=horizon + 1, repeats=rounds)
+        make = partial(elman.OnlineRNN, cell, elman.Adam(lookback=lookback), dtype=dtype, seed=1)
+        rate = n / wogd.best_run(make, wogd.rows(n, n_x - 1), warm=lookback + 1, repeats=rounds)
         peak = max(core.peak_gflops(dtype == "float64") for _ in range(3))
         row = {
             "cell": kind.__name__,
             "n_hidden": n_hidden,
-            "horizon": horizon,
+            "lookback": lookback,
             "dtype": dtype,
             "rows_per_second": rate,
         }
@@ -107,7 +107,7 @@ def clockwork_cost(n_x: int) -> list[Row]:
             data = wogd.rows(2000 if n_hidden < 64 else 200, n_x - 1)
             times = {}
             for which in (elman.SRNN(n_hidden), cell):
-                make = partial(elman.OnlineRNN, which, elman.SGD(horizon=200), seed=1)
+                make = partial(elman.OnlineRNN, which, elman.SGD(lookback=200), seed=1)
                 times[which] = wogd.best_run(make, data, warm=201, repeats=8)
             ratio = times[cell] / times[elman.SRNN(n_hidden)]
             table.append(
@@ -226,8 +226,8 @@ def main() -> None:
         row
         for dtype in ("float32", "float64")
         for n_hidden in (10, 64)
-        for horizon in (25, 200)
-        for row in cells(9, n_hidden, horizon, dtype, options.rounds // 2)
+        for lookback in (25, 200)
+        for row in cells(9, n_hidden, lookback, dtype, options.rounds // 2)
     ]
     show(console, "Every cell with Adam, 9 inputs", results["cells"])
     results["clockwork"] = clockwork_cost(9)

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from elman import Committee, streams
-from elman.members import DEFAULT_MEMBERS
+from elman.configuration.members import DEFAULT_MEMBERS
 
 ROWS = {"kin8nm": 7500, "puma8nh": 7000, "bike_sharing_hourly": 8000, "gas_turbine_nox": 8000}
 

@@ -65,14 +65,14 @@ def peers(results: Any) -> str:
 def cells(results: Any) -> str:
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in results["cells"]:
-        found.setdefault((row["cell"], row["n_hidden"], row["horizon"]), {})[row["dtype"]] = row
+        found.setdefault((row["cell"], row["n_hidden"], row["lookback"]), {})[row["dtype"]] = row
     rows = [
-        [cell, str(n_hidden), str(horizon)]
+        [cell, str(n_hidden), str(lookback)]
         + [f"{by[dtype]['rows_per_second']:,.0f}" for dtype in ("float32", "float64")]
         + [f"{by[dtype]['share_of_peak']:.0%}" for dtype in ("float32", "float64")]
-        for (cell, n_hidden, horizon), by in sorted(found.items(), key=lambda item: item[0][1:])
+        for (cell, n_hidden, lookback), by in sorted(found.items(), key=lambda item: item[0][1:])
     ]
-    header = ["cell", "hidden", "horizon", "rows/s float32", "float64", "share of peak float32", "float64"]
+    header = ["cell", "hidden", "lookback", "rows/s float32", "float64", "share of peak float32", "float64"]
     return table(header, rows)
 
 
@@ -227,14 +227,14 @@ Over a million rows (10 hidden units, window 20) the time per row goes from {fir
 
 ## Every cell
 
-Adam, truncated back-propagation through the last `horizon` samples, 9 inputs with the constant. Useful operations of a sample are
+Adam, truncated back-propagation through the last `lookback` samples, 9 inputs with the constant. Useful operations of a sample are
 those of the forward pass, the backward pass and the gradient; activations do not count. Clockwork's are those of the modules that are
 due; 3 delays for NARX.
 
 {cells(speed)}
 ### Clockwork: cost falls with the periods
 
-Operations counted as in the publication and time measured (SGD, horizon 200), both against an SRNN of the same size.
+Operations counted as in the publication and time measured (SGD, lookback 200), both against an SRNN of the same size.
 
 {clockwork(speed)}
 ## Other libraries

@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "committee.hpp"
-#include "peak.hpp"
+#include "simd/peak.hpp"
 
 namespace nb = nanobind;
 

@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
-#include "drift.hpp"
+#include "combine/drift.hpp"
 #include "learner.hpp"
-#include "mixture.hpp"
-#include "quantiles.hpp"
+#include "combine/mixture.hpp"
+#include "combine/quantiles.hpp"
 
 namespace elman {
 

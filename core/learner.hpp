@@ -13,7 +13,7 @@
 #include "model.hpp"
 #include "network.hpp"
 #include "registry.hpp"
-#include "scaling.hpp"
+#include "prepare/scaling.hpp"
 
 namespace elman {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "buffer.hpp"
+#include "simd/buffer.hpp"
 #include "cell/cell.hpp"
 #include "readout/readout.hpp"
 #include "window.hpp"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "buffer.hpp"
-#include "lane.hpp"
+#include "simd/buffer.hpp"
+#include "simd/lane.hpp"
 
 namespace elman {
 

@@ -5,7 +5,7 @@ from unittest import mock
 
 import numpy as np
 
-import elman.learner
+import elman.models.learner
 import naive
 from elman import WOGD, OnlineRNN, _core
 
@@ -31,7 +31,7 @@ def both(cell, naive_cell, sizes, training=None, *, loss="squared", scale=False)
         training = WOGD(window=window, rate=0.3 / (n_features + cell.n_hidden), readout_rate=2.0)
     models = []
     for dtype, name in itertools.product(["float64", "float32"], _core.supported()):
-        with mock.patch.object(elman.learner, "core", _core.load(name)):
+        with mock.patch.object(elman.models.learner, "core", _core.load(name)):
             model = OnlineRNN(cell, training, loss=loss, scale=scale, dtype=dtype, seed=1)
             model.run(np.empty((0, n_features)), np.empty((0, n_outputs)))
             models.append(model)

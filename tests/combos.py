@@ -8,28 +8,28 @@ import pytest
 
 import naive
 from elman import OnlineRNN
-from elman._growth import is_weight
-from elman._rows import Columns, Outputs
-from elman.cells import Cell, Linear
-from elman.readouts import RLS, Gradient
-from elman.training import EKF, SGD, WOGD, Adam, RMSprop, Training
+from elman.configuration.cells import Cell, Linear
+from elman.configuration.readouts import RLS, Gradient
+from elman.configuration.training import EKF, SGD, WOGD, Adam, RMSprop, Training
+from elman.models._growth import is_weight
+from elman.models._rows import Columns, Outputs
 
 N_HIDDEN, N_INPUTS, N_OUTPUTS = 5, 3, 2
 TRAININGS = {
     "WOGD": WOGD(window=7, rate=0.1),
-    "SGD": SGD(rate=0.1, horizon=5),
-    "RMSprop": RMSprop(rate=0.01, horizon=5),
-    "Adam": Adam(rate=0.02, horizon=5),
-    "EKF": EKF(horizon=5),
+    "SGD": SGD(rate=0.1, lookback=5),
+    "RMSprop": RMSprop(rate=0.01, lookback=5),
+    "Adam": Adam(rate=0.02, lookback=5),
+    "EKF": EKF(lookback=5),
 }
 # Rates so small that the dynamics do not amplify the last bit, with a skip either.
 GENTLE_RATE = 0.3 / (N_INPUTS + 1 + N_HIDDEN)
 GENTLE_TRAININGS = {
     "WOGD": WOGD(window=5, rate=GENTLE_RATE, readout_rate=1.0),
-    "SGD": SGD(rate=GENTLE_RATE, horizon=3),
-    "RMSprop": RMSprop(rate=0.003, horizon=3),
-    "Adam": Adam(rate=0.003, horizon=3),
-    "EKF": EKF(horizon=3),
+    "SGD": SGD(rate=GENTLE_RATE, lookback=3),
+    "RMSprop": RMSprop(rate=0.003, lookback=3),
+    "Adam": Adam(rate=0.003, lookback=3),
+    "EKF": EKF(lookback=3),
 }
 # Linear needs a readout with a skip: it is among the networks, not among the cells for the default readout.
 CELLS = {name: kind(n_hidden=N_HIDDEN) for name, kind in Cell.by_name.items() if kind is not Linear}
@@ -113,14 +113,14 @@ def naive_training(training):
                 readout_limit=training.readout_limit,
             )
         case SGD():
-            return naive.SGD(training.rate, training.horizon)
+            return naive.SGD(training.rate, training.lookback)
         case RMSprop():
-            return naive.RMSprop(training.rate, training.horizon, training.decay, training.epsilon)
+            return naive.RMSprop(training.rate, training.lookback, training.decay, training.epsilon)
         case Adam():
-            return naive.Adam(training.rate, training.horizon, training.decays, training.epsilon)
+            return naive.Adam(training.rate, training.lookback, training.decays, training.epsilon)
         case EKF():
             return naive.EKF(
-                training.horizon,
+                training.lookback,
                 training.initial_variance,
                 training.process_noise,
                 training.measurement_noise,

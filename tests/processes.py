@@ -6,7 +6,7 @@ import os
 import sys
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["elman.cli", "elman.durable", "elman.streams"])
+_CONTEXT.set_forkserver_preload(["elman.cli", "elman.runs", "elman.streams"])
 
 
 def _elman(arguments, standard_input):

@@ -4,10 +4,10 @@ import numpy as np
 
 import naive
 from elman import EKF, RLS, SRNN, WOGD, Committee, Gradient, Linear, Member, OnlineRNN
-from elman._rows import Columns, Outputs
+from elman.models._rows import Columns, Outputs
 
 LINEAR = Member("linear", Linear(), WOGD(window=1), RLS(forgetting=0.99), lagged=True)
-FILTER = Member("filter", SRNN(3), EKF(horizon=3), Gradient(skip=True))
+FILTER = Member("filter", SRNN(3), EKF(lookback=3), Gradient(skip=True))
 WINDOW = Member("window", SRNN(4), WOGD(window=8, rate=0.05), Gradient(), lagged=True)
 MEMBERS = (LINEAR, FILTER, WINDOW)
 

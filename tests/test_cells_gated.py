@@ -25,7 +25,7 @@ every_dtype = pytest.mark.parametrize("dtype", TOLERANCES)
 
 @pytest.fixture(params=_core.supported(), autouse=True)
 def build(request, monkeypatch):
-    monkeypatch.setattr("elman.learner.core", _core.load(request.param))
+    monkeypatch.setattr("elman.models.learner.core", _core.load(request.param))
 
 
 def stream(loss, n_outputs, length=LENGTH):

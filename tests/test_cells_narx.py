@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import elman.learner
+import elman.models.learner
 import naive
 from cell_checks import (
     assert_follow,
@@ -20,7 +20,7 @@ every_delay = pytest.mark.parametrize("delays", [1, 2, 5])
 
 @pytest.fixture(params=_core.supported())
 def build(request, monkeypatch):
-    monkeypatch.setattr(elman.learner, "core", _core.load(request.param))
+    monkeypatch.setattr(elman.models.learner, "core", _core.load(request.param))
     return request.param
 
 

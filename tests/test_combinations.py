@@ -8,9 +8,9 @@ import pytest
 
 import combos
 from elman import RLS, Gradient, OnlineRNN
-from elman.cells import Cell
-from elman.readouts import Readout
-from elman.training import Training
+from elman.configuration.cells import Cell
+from elman.configuration.readouts import Readout
+from elman.configuration.training import Training
 
 # Every cell with the paper's readout, and the simplest cell with the others; Linear needs one of those.
 NETWORKS = {name: (name, Gradient()) for name in sorted(Cell.by_name) if name != "Linear"} | {
@@ -38,7 +38,7 @@ every_logistic_combination = every_combination_of(
 
 def new(network, training, **options):
     cell, readout = network
-    length = "window" if training == "WOGD" else "horizon"
+    length = "window" if training == "WOGD" else "lookback"
     size = {} if cell == "Linear" else {"n_hidden": 5}
     periods = {"periods": (1, 2, 4)} if cell == "Clockwork" else {}
     return OnlineRNN.named(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elman import SRNN, Committee
-from elman.members import default_members
+from elman.configuration.members import default_members
 from small_committees import FILTER, LINEAR, MEMBERS, WINDOW, small, stream
 
 SETTINGS = settings(max_examples=15, deadline=None)

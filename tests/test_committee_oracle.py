@@ -6,8 +6,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-import elman.committee
-import elman.learner
+import elman.models.committee
+import elman.models.learner
 import naive
 from elman import _core
 from naive.quantiles import LEVELS, normal_quantile
@@ -62,7 +62,7 @@ def test_answers_intervals_weights_and_errors_follow_the_oracle(lags, n_features
 
 @pytest.mark.parametrize("build", _core.supported())
 def test_every_build_follows_the_oracle(build, monkeypatch):
-    for module in (elman.committee, elman.learner):
+    for module in (elman.models.committee, elman.models.learner):
         monkeypatch.setattr(module, "core", _core.load(build))
     X, y = stream(150, 3, 2, missing=0.1)
     model = sized(small(), 3, 2)

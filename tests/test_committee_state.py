@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elman import RLS, SRNN, WOGD, Committee, Linear, Member, OnlineRNN, _state
+from elman import RLS, SRNN, WOGD, Committee, Linear, Member, OnlineRNN, state
 from small_committees import LINEAR, small, stream
 
 
@@ -109,7 +109,7 @@ def test_an_untrained_committee_can_be_saved(make):
 
 
 def test_the_kind_is_written_into_the_header():
-    assert _state.parse(BLOB)[0]["kind"] == "Committee"
+    assert state.parse(BLOB)[0]["kind"] == "Committee"
 
 
 # Damage
@@ -132,12 +132,12 @@ def test_flipped_bytes_are_found():
 
 def resealed(edit_header=None, edit_arrays=None):
     """The saved model with a valid checksum after somebody edited what is inside."""
-    header, arrays = _state.parse(BLOB)
+    header, arrays = state.parse(BLOB)
     if edit_header:
         edit_header(header)
     if edit_arrays:
         edit_arrays(arrays)
-    return _state.dump(header, arrays)
+    return state.dump(header, arrays)
 
 
 @pytest.mark.parametrize(

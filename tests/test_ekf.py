@@ -58,7 +58,7 @@ def test_float32_survives_fifty_thousand_rows(name, process_noise):
     n_outputs=st.integers(1, 3),
     training=st.builds(
         EKF,
-        horizon=st.integers(1, 4),
+        lookback=st.integers(1, 4),
         initial_variance=st.floats(1e-3, 10),
         process_noise=st.just(0) | st.floats(1e-9, 1e-3),
         measurement_noise=st.floats(1e-3, 10),

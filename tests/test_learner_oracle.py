@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-import elman.learner
+import elman.models.learner
 import naive
 from elman import SRNN, WOGD, OnlineRNN, _core
 
@@ -31,7 +31,7 @@ SIZES = [
 
 @pytest.fixture(params=_core.supported())
 def build(request, monkeypatch):
-    monkeypatch.setattr(elman.learner, "core", _core.load(request.param))
+    monkeypatch.setattr(elman.models.learner, "core", _core.load(request.param))
     return request.param
 
 
@@ -205,7 +205,7 @@ def test_all_builds_agree_to_rounding(monkeypatch):
     X, y = stream(400, 8, 1)
     predictions = []
     for name in _core.supported():
-        monkeypatch.setattr(elman.learner, "core", _core.load(name))
+        monkeypatch.setattr(elman.models.learner, "core", _core.load(name))
         predictions.append(OnlineRNN(SRNN(10), WOGD(window=50), seed=1).run(X, y))
 
     for other in predictions[1:]:

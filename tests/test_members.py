@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elman import EKF, RLS, SRNN, WOGD, Committee, Gradient, Linear, Member
-from elman.members import DEFAULT_MEMBERS, LARGEST_FILTER, default_members
+from elman.configuration.members import DEFAULT_MEMBERS, LARGEST_FILTER, default_members
 from small_committees import LINEAR, WINDOW, sized, small, stream
 
 

@@ -17,10 +17,10 @@ CELLS = {
 }
 TRAININGS = {
     "WOGD": lambda: naive.WOGD(window=4, rate=0.1),
-    "SGD": lambda: naive.SGD(rate=0.1, horizon=4),
-    "RMSprop": lambda: naive.RMSprop(rate=0.01, horizon=4),
-    "Adam": lambda: naive.Adam(rate=0.01, horizon=4),
-    "EKF": lambda: naive.EKF(horizon=4),
+    "SGD": lambda: naive.SGD(rate=0.1, lookback=4),
+    "RMSprop": lambda: naive.RMSprop(rate=0.01, lookback=4),
+    "Adam": lambda: naive.Adam(rate=0.01, lookback=4),
+    "EKF": lambda: naive.EKF(lookback=4),
 }
 LOSSES = ["squared", "logistic"]
 N_FEATURES, N_OUTPUTS, LENGTH = 3, 2, 7
@@ -333,7 +333,7 @@ def test_ekf_noise_of_a_saturated_probability_has_a_floor():
 def test_ekf_with_a_certain_hidden_layer_is_recursive_least_squares(cell):
     """With prior variance in C alone the hidden layer is fixed: C is the ridge regression on the states."""
     weights, (X, Y) = random_weights(cell), random_stream("squared", 25)
-    training = naive.EKF(horizon=3, process_noise=0.0, measurement_noise=0.2)
+    training = naive.EKF(lookback=3, process_noise=0.0, measurement_noise=0.2)
     learner = naive.Learner(cell, training, weights, N_OUTPUTS)
     hidden_size = learner.weights["W"].size + learner.weights["U"].size
     training.P[:hidden_size] = training.P[:, :hidden_size] = 0

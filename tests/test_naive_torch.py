@@ -7,7 +7,7 @@ import naive
 
 torch = pytest.importorskip("torch", reason="PyTorch is the second oracle and is not installed")
 
-N_FEATURES, N_HIDDEN, N_OUTPUTS, HORIZON, LENGTH = 3, 4, 2, 5, 25
+N_FEATURES, N_HIDDEN, N_OUTPUTS, LOOKBACK, LENGTH = 3, 4, 2, 5, 25
 CELLS = {
     "SRNN": (naive.SRNN(N_HIDDEN), torch.nn.RNN),
     "LSTM": (naive.LSTM(N_HIDDEN), torch.nn.LSTM),
@@ -105,12 +105,12 @@ def test_window_gradient_is_that_of_autograd(cell, module, loss):
 def test_learner_follows_torch_optim(cell, module, training, loss):
     weights, X, Y = random_problem(cell, loss, LENGTH)
     naive_training, torch_optimiser, rate = TRAININGS[training]
-    learner = naive.Learner(cell, naive_training(rate, HORIZON), weights, N_OUTPUTS, loss)
+    learner = naive.Learner(cell, naive_training(rate, LOOKBACK), weights, N_OUTPUTS, loss)
     network = TorchNetwork(module, weights)
     optimiser = torch_optimiser(list(network.parameters().values()), lr=rate)
     state, first = cell.initial_state(), 0
     for t in range(LENGTH):
-        if t >= HORIZON:
+        if t >= LOOKBACK:
             state, first = network.forward(X[first : first + 1], state)[1], first + 1
         if not np.isnan(Y[t]).all():
             optimiser.zero_grad()

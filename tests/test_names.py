@@ -27,10 +27,10 @@ def test_cwrnn_is_the_paper_name_of_the_clockwork_cell():
 
 def test_options_go_to_what_has_them():
     model = OnlineRNN.named(
-        "SRNN-Adam", n_hidden=4, rate=0.01, horizon=7, loss="logistic", scale=False, dtype="float64", seed=3
+        "SRNN-Adam", n_hidden=4, rate=0.01, lookback=7, loss="logistic", scale=False, dtype="float64", seed=3
     )
     assert model.cell == SRNN(4)
-    assert model.training == Adam(rate=0.01, horizon=7)
+    assert model.training == Adam(rate=0.01, lookback=7)
     assert (model.loss, model.scale, model.dtype, model.seed) == ("logistic", False, "float64", 3)
 
 
@@ -53,7 +53,7 @@ def test_defaults_are_those_of_the_parts():
             [
                 "SRNN-SGD has no option 'window'",
                 "the cell takes n_hidden",
-                "the training takes rate, horizon",
+                "the training takes rate, lookback",
                 "the learner takes readout, loss, scale, dtype, seed",
             ],
         ),

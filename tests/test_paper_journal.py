@@ -10,7 +10,7 @@ from elman.paper.runs import Run
 
 
 def a_run(seed=0, **changes):
-    options = {"dataset": "addition2", "settings": (("horizon", 2), ("rate", 0.1))} | changes
+    options = {"dataset": "addition2", "settings": (("lookback", 2), ("rate", 0.1))} | changes
     return Run("addition", model="SRNN-SGD", n_hidden=2, rows=5, seed=seed, **options)
 
 
@@ -69,8 +69,8 @@ def test_a_foreign_line_is_an_error_that_names_it(path):
         {"repetition": 1},
         {"points": 1},
         {"dataset": "addition3"},
-        {"settings": (("horizon", 3), ("rate", 0.1))},
-        {"settings": (("horizon", 2), ("rate", 0.2))},
+        {"settings": (("lookback", 3), ("rate", 0.1))},
+        {"settings": (("lookback", 2), ("rate", 0.2))},
     ],
 )
 def test_whatever_changes_a_result_changes_its_key(change):
@@ -87,7 +87,7 @@ def test_the_key_has_the_version_and_the_build(monkeypatch):
 
 
 def test_other_rows_have_another_key():
-    run = Run("error", "puma32fm", "SRNN-SGD", 2, 5, 0, (("horizon", 2), ("rate", 0.1)))
+    run = Run("error", "puma32fm", "SRNN-SGD", 2, 5, 0, (("lookback", 2), ("rate", 0.1)))
     before = json.loads(runs.key(run))["data"]
 
     other = json.loads(runs.key(Run("error", "puma32fm", "SRNN-SGD", 2, 6, 0, run.settings)))["data"]

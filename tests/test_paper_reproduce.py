@@ -18,7 +18,7 @@ from elman.paper.runs import Run
 ROWS = 80
 TABLES = ("table1", "table2")  # without the figures, which take long to draw
 TABLE_1_KEYS = (
-    "dataset source model window horizon rate runs mse mse_sd seconds paper_mse paper_seconds".split()  # noqa: SIM905
+    "dataset source model window lookback rate runs mse mse_sd seconds paper_mse paper_seconds".split()  # noqa: SIM905
 )
 TABLE_2_KEYS = "addends stream model steps seconds paper_steps paper_seconds".split()  # noqa: SIM905
 
@@ -74,7 +74,7 @@ def test_everything_is_written(whole):
         assert (whole / name).stat().st_size > 1000
 
 
-def test_table_1_has_flat_rows_for_every_system_horizon_and_set(whole):
+def test_table_1_has_flat_rows_for_every_system_lookback_and_set(whole):
     rows = read(whole, "table1")
 
     assert all(list(row)[: len(TABLE_1_KEYS)] == TABLE_1_KEYS for row in rows)
@@ -85,17 +85,17 @@ def test_table_1_has_flat_rows_for_every_system_horizon_and_set(whole):
     assert [row["window"] for row in checks.find(paper, model="SRNN-WOGD")] == [50, 100, 200]
     for model in systems.BASELINES:
         mine = checks.find(paper, model=model)
-        assert {25, 200} <= {row["horizon"] for row in mine}
+        assert {25, 200} <= {row["lookback"] for row in mine}
         assert sum(row["cheapest"] for row in mine) == 1
 
 
-def test_the_cheapest_horizon_is_the_shortest_within_one_percent(whole):
+def test_the_cheapest_lookback_is_the_shortest_within_one_percent(whole):
     for row in checks.find(read(whole, "table1"), cheapest=True):
         mine = checks.find(read(whole, "table1"), dataset=row["dataset"], model=row["model"], rates="paper")
         limit = 1.01 * min(each["mse"] for each in mine)
 
         assert row["mse"] <= limit
-        assert all(each["mse"] > limit for each in mine if each["horizon"] < row["horizon"])
+        assert all(each["mse"] > limit for each in mine if each["lookback"] < row["lookback"])
 
 
 def test_table_2_has_flat_rows_for_every_stream_and_model(whole):
@@ -110,7 +110,7 @@ def test_figure_1_draws_the_best_training_of_each_cell(whole):
     table, curves = read(whole, "table1"), read(whole, "figure1")
     for dataset in ("puma8nh", "puma32fm", "kinematics"):
         drawn = {row["model"] for row in checks.find(curves, dataset=dataset)}
-        shown = checks.find(table, dataset=dataset, rates="paper", horizon=25)
+        shown = checks.find(table, dataset=dataset, rates="paper", lookback=25)
         best = {
             min((row for row in shown if row["model"].startswith(cell)), key=lambda row: row["mse"])["model"]
             for cell in ("SRNN", "CWRNN", "LSTM")
@@ -122,7 +122,7 @@ def test_figure_1_draws_the_best_training_of_each_cell(whole):
 def test_the_last_point_of_a_curve_is_the_error_in_the_table(whole):
     table, curves = read(whole, "table1"), read(whole, "figure1")
     for row in checks.find(curves, step=ROWS):
-        names = ("dataset", "model", "window", "horizon")
+        names = ("dataset", "model", "window", "lookback")
         [same] = checks.find(table, rates="paper", **{name: row[name] for name in names})
 
         assert row["mse"] == pytest.approx(same["mse"], rel=1e-12)
@@ -287,6 +287,6 @@ def test_tuning_what_does_not_exist_is_one_line(wrong, tmp_path):
 
 
 def test_a_run_says_what_it_is():
-    run = Run("error", "puma8nh", "SRNN-SGD", 2, 5, 0, (("horizon", 2),))
+    run = Run("error", "puma8nh", "SRNN-SGD", 2, 5, 0, (("lookback", 2),))
 
     assert str(run) == "error of SRNN-SGD on puma8nh"

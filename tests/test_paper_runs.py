@@ -50,10 +50,10 @@ def test_without_a_file_a_set_is_simulated_or_left_out(monkeypatch, tmp_path):
 
 def test_the_error_is_the_prequential_mean_over_all_rows():
     X, y = standardised()
-    model = OnlineRNN(LSTM(4), Adam(rate=0.01, horizon=5), scale=False, seed=3)
+    model = OnlineRNN(LSTM(4), Adam(rate=0.01, lookback=5), scale=False, seed=3)
     squares = (model.run(X, y) - y) ** 2
 
-    result = execute(a_run("error", "LSTM-Adam", settings=(("horizon", 5), ("rate", 0.01)), points=3))
+    result = execute(a_run("error", "LSTM-Adam", settings=(("lookback", 5), ("rate", 0.01)), points=3))
 
     assert result["mse"] == np.mean(squares)
     assert result["curve"] == [np.mean(squares[:50]), np.mean(squares[:100]), np.mean(squares)]
@@ -105,7 +105,7 @@ def test_steps_beyond_the_bound_are_not_counted_as_within(monkeypatch):
 
 
 def test_an_addition_ends_with_the_first_thousand_right_in_a_row():
-    settings = (("horizon", 25), ("rate", 0.03))
+    settings = (("lookback", 25), ("rate", 0.03))
     run = Run("addition", "addition2", "LSTM-RMSprop", 16, 6000, 1, settings, stream=2)
     X, y = streams.binary_addition(2, seed=2).take(6000)
     model = OnlineRNN(LSTM(16), RMSprop(0.03, 25), loss="logistic", scale=False, seed=1)
@@ -118,7 +118,7 @@ def test_an_addition_ends_with_the_first_thousand_right_in_a_row():
 
 
 def test_an_addition_that_is_not_learned_in_time_has_failed():
-    run = Run("addition", "addition3", "SRNN-RMSprop", 2, 1500, 1, (("horizon", 2), ("rate", 1e-6)))
+    run = Run("addition", "addition3", "SRNN-RMSprop", 2, 1500, 1, (("lookback", 2), ("rate", 1e-6)))
 
     assert execute(run) == {"steps": None}
 
@@ -137,7 +137,8 @@ def test_points_end_with_the_last_row():
 
 def test_a_longer_look_back_costs_more():
     short, long = (
-        a_run("error", "LSTM-Adam", settings=(("horizon", horizon), ("rate", 0.1))) for horizon in (25, 200)
+        a_run("error", "LSTM-Adam", settings=(("lookback", lookback), ("rate", 0.1)))
+        for lookback in (25, 200)
     )
 
     assert cost(short) < cost(long)

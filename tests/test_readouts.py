@@ -62,7 +62,7 @@ def test_the_default_is_the_readout_of_the_paper():
         (
             lambda: OnlineRNN.named("Linear-SGD", readout=Gradient(skip=True), n_hidden=3),
             TypeError,
-            "Linear-SGD has no option 'n_hidden': the cell takes no option; the training takes rate, horizon",
+            "Linear-SGD has no option 'n_hidden': the cell takes no option; the training takes rate, lookback",
         ),
     ],
 )
@@ -233,7 +233,7 @@ def test_a_feature_that_turns_more_slowly_than_the_past_fades(cell):
     t = np.arange(20_000)
     X = np.column_stack([np.sin(t / 5000), np.cos(t / 5000)])
     y = X @ [1.0, 2.0] + 0.1 * np.random.default_rng(0).normal(size=len(t))
-    model = OnlineRNN(cell, SGD(horizon=3), RLS(forgetting=0.99), scale=False, seed=1)
+    model = OnlineRNN(cell, SGD(lookback=3), RLS(forgetting=0.99), scale=False, seed=1)
     errors, smallest, largest = [], [], []
     for begin in range(0, len(t), 2000):
         part = slice(begin, begin + 2000)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import combos
-import elman.learner
+import elman.models.learner
 import naive
 from combos import every_gentle_training, every_new_network
 from elman import EKF, RLS, SGD, SRNN, WOGD, Gradient, Linear, OnlineRNN, _core
@@ -16,7 +16,7 @@ from naive.window import read_out
 
 def models_of_every_build(cell, training, readout, **options):
     for dtype, build in product(["float64", "float32"], _core.supported()):
-        with mock.patch.object(elman.learner, "core", _core.load(build)):
+        with mock.patch.object(elman.models.learner, "core", _core.load(build)):
             yield combos.new_model(cell, training, dtype=dtype, readout=readout, **options)
 
 
@@ -64,7 +64,7 @@ def test_wogd_clips_the_rows_of_both_readout_matrices_together():
 def test_several_penalties_are_renewed_at_a_sample_where_one_would_come_too_late():
     """With 0.7 and nine weights it is three."""
     assert naive.RLS(0.7, 10).renewals(9) == 3
-    assert_follows(SRNN(5), SGD(combos.GENTLE_RATE, horizon=5), RLS(forgetting=0.7), length=80)
+    assert_follows(SRNN(5), SGD(combos.GENTLE_RATE, lookback=5), RLS(forgetting=0.7), length=80)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])

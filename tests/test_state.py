@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elman import SRNN, WOGD, Committee, OnlineRNN, _state
+from elman import SRNN, WOGD, Committee, OnlineRNN, state
 
 
 def saved(**options):
@@ -47,12 +47,12 @@ def test_foreign_bytes_are_refused(blob):
 
 def resealed(edit_header=None, edit_arrays=None):
     """The saved model with a valid checksum after somebody edited what is inside."""
-    header, arrays = _state.parse(BLOB)
+    header, arrays = state.parse(BLOB)
     if edit_header:
         edit_header(header)
     if edit_arrays:
         edit_arrays(arrays)
-    return _state.dump(header, arrays)
+    return state.dump(header, arrays)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from elman import EKF, SGD, WOGD, Adam, RMSprop
-from elman.training import Training
+from elman.configuration.training import Training
 
 every_rule = pytest.mark.parametrize("rule", [SGD, RMSprop, Adam, EKF])
 
@@ -16,20 +16,20 @@ def test_all_rules_are_registered_by_name():
 
 
 @every_rule
-def test_a_rule_looks_at_as_many_samples_as_its_horizon(rule):
-    assert rule(horizon=12).window == 12
+def test_a_rule_looks_at_as_many_samples_as_its_lookback(rule):
+    assert rule(lookback=12).window == 12
 
 
 @every_rule
 def test_a_rule_prints_as_it_is_written_and_compares_by_value(rule):
     assert eval(repr(rule())) == rule()
-    assert rule(horizon=3) != rule()
+    assert rule(lookback=3) != rule()
 
 
 @every_rule
 def test_a_rule_cannot_be_changed(rule):
     with pytest.raises(FrozenInstanceError):
-        rule().horizon = 3
+        rule().lookback = 3
 
 
 def test_wogd_keeps_a_window_of_its_own():
@@ -41,8 +41,8 @@ def test_wogd_keeps_a_window_of_its_own():
     [
         (lambda: SGD(rate=0), ValueError, "rate must be a finite number above 0, got 0"),
         (lambda: SGD(rate="fast"), TypeError, "rate must be a number, got 'fast' of type str"),
-        (lambda: SGD(horizon=0), ValueError, "horizon must be a whole number of at least 1, got 0"),
-        (lambda: RMSprop(horizon=2.5), TypeError, "horizon must be a whole number, got 2.5 of type float"),
+        (lambda: SGD(lookback=0), ValueError, "lookback must be a whole number of at least 1, got 0"),
+        (lambda: RMSprop(lookback=2.5), TypeError, "lookback must be a whole number, got 2.5 of type float"),
         (lambda: RMSprop(decay=1), ValueError, "decay must be below 1, got 1"),
         (lambda: RMSprop(epsilon=0), ValueError, "epsilon must be a finite number above 0, got 0"),
         (lambda: Adam(decays=0.9), TypeError, "decays must be a tuple of two numbers, got 0.9"),

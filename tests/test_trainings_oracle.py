@@ -6,7 +6,7 @@ import pytest
 import combos
 from combos import every_cell, every_loss, every_network, every_training
 from elman import EKF, RLS, SGD, Gradient, Linear, OnlineRNN
-from elman._growth import is_weight
+from elman.models._growth import is_weight
 
 
 @every_loss
@@ -47,7 +47,7 @@ def test_descent_follows_the_derivative_of_the_last_loss(cell, loss):
     """While the window fills, a prediction is a function of the weights that finite differences can see."""
     X, Y = combos.stream(loss, length=10)
     rate = 1e-3
-    model = combos.new_model(cell, SGD(rate, horizon=5), loss)
+    model = combos.new_model(cell, SGD(rate, lookback=5), loss)
     model.run(X[:4], np.full_like(Y[:4], np.nan))
     before = model._learner.state()
 

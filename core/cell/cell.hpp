@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "../archive.hpp"
-#include "../block.hpp"
-#include "../lane.hpp"
+#include "archive.hpp"
+#include "block.hpp"
+#include "simd/lane.hpp"
 
 namespace elman {
 

@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "../buffer.hpp"
-#include "../options.hpp"
-#include "../product.hpp"
-#include "../transpose.hpp"
-#include "../unrolled.hpp"
-#include "cell.hpp"
-#include "masked_recursion.hpp"
+#include "simd/buffer.hpp"
+#include "options.hpp"
+#include "simd/product.hpp"
+#include "simd/transpose.hpp"
+#include "simd/unrolled.hpp"
+#include "cell/cell.hpp"
+#include "cell/masked_recursion.hpp"
 
 namespace elman {
 

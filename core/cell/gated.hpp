@@ -5,9 +5,9 @@
 #include <array>
 #include <vector>
 
-#include "../buffer.hpp"
-#include "../product.hpp"
-#include "cell.hpp"
+#include "simd/buffer.hpp"
+#include "simd/product.hpp"
+#include "cell/cell.hpp"
 
 namespace elman {
 

@@ -2,7 +2,7 @@
 // its own, then h' = (1 - z) n + z h.
 #pragma once
 
-#include "gated.hpp"
+#include "cell/gated.hpp"
 
 namespace elman {
 

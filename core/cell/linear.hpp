@@ -1,7 +1,7 @@
 // The cell that remembers nothing: no hidden units. With a readout that skips it, the model is linear.
 #pragma once
 
-#include "cell.hpp"
+#include "cell/cell.hpp"
 
 namespace elman {
 

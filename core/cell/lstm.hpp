@@ -2,7 +2,7 @@
 // with a W and a U of its own, then c' = f c + i g and h' = o tanh(c').
 #pragma once
 
-#include "gated.hpp"
+#include "cell/gated.hpp"
 
 namespace elman {
 

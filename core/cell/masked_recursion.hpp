@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "../product.hpp"
-#include "../unrolled.hpp"
+#include "simd/product.hpp"
+#include "simd/unrolled.hpp"
 
 namespace elman {
 

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "../buffer.hpp"
-#include "../options.hpp"
-#include "../product.hpp"
-#include "../transpose.hpp"
-#include "../unrolled.hpp"
-#include "cell.hpp"
+#include "simd/buffer.hpp"
+#include "options.hpp"
+#include "simd/product.hpp"
+#include "simd/transpose.hpp"
+#include "simd/unrolled.hpp"
+#include "cell/cell.hpp"
 
 namespace elman {
 

@@ -5,10 +5,10 @@
 #include <array>
 #include <vector>
 
-#include "../buffer.hpp"
-#include "../product.hpp"
-#include "../transpose.hpp"
-#include "cell.hpp"
+#include "simd/buffer.hpp"
+#include "simd/product.hpp"
+#include "simd/transpose.hpp"
+#include "cell/cell.hpp"
 
 #ifndef ELMAN_UNROLLED
 #define ELMAN_UNROLLED 24

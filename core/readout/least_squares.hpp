@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstdint>
 
-#include "../archive.hpp"
-#include "../options.hpp"
-#include "readout.hpp"
+#include "archive.hpp"
+#include "options.hpp"
+#include "readout/readout.hpp"
 
 namespace elman {
 

@@ -5,10 +5,10 @@
 #include <limits>
 #include <string>
 
-#include "../archive.hpp"
-#include "../buffer.hpp"
-#include "../loss.hpp"
-#include "../product.hpp"
+#include "archive.hpp"
+#include "simd/buffer.hpp"
+#include "readout/loss.hpp"
+#include "simd/product.hpp"
 
 namespace elman {
 

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "../options.hpp"
-#include "descent.hpp"
+#include "options.hpp"
+#include "training/descent.hpp"
 
 namespace elman {
 

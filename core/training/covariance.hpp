@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
-#include "../buffer.hpp"
-#include "../lane.hpp"
+#include "simd/buffer.hpp"
+#include "simd/lane.hpp"
 
 namespace elman {
 

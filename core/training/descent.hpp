@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "training.hpp"
+#include "training/training.hpp"
 
 namespace elman {
 

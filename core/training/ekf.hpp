@@ -6,9 +6,9 @@
 #include <limits>
 #include <vector>
 
-#include "../options.hpp"
-#include "covariance.hpp"
-#include "training.hpp"
+#include "options.hpp"
+#include "training/covariance.hpp"
+#include "training/training.hpp"
 
 namespace elman {
 

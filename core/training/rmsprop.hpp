@@ -1,8 +1,8 @@
 // RMSprop: v <- decay v + (1 - decay) g², p <- p - rate g/(sqrt(v) + epsilon), as torch.optim.RMSprop.
 #pragma once
 
-#include "../options.hpp"
-#include "descent.hpp"
+#include "options.hpp"
+#include "training/descent.hpp"
 
 namespace elman {
 

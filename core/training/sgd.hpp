@@ -1,8 +1,8 @@
 // Stochastic gradient descent: p <- p - rate g, as torch.optim.SGD.
 #pragma once
 
-#include "../options.hpp"
-#include "descent.hpp"
+#include "options.hpp"
+#include "training/descent.hpp"
 
 namespace elman {
 

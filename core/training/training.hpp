@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "../archive.hpp"
-#include "../network.hpp"
+#include "archive.hpp"
+#include "network.hpp"
 
 namespace elman {
 

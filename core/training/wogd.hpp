@@ -6,9 +6,9 @@
 #include <cmath>
 #include <vector>
 
-#include "../options.hpp"
-#include "../projection.hpp"
-#include "training.hpp"
+#include "options.hpp"
+#include "training/projection.hpp"
+#include "training/training.hpp"
 
 namespace elman {
 

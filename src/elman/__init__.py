@@ -4,12 +4,12 @@ from importlib import import_module
 from typing import Any
 
 from elman import theory
-from elman.cells import GRU, LSTM, NARX, SRNN, Clockwork, Linear
-from elman.committee import Committee
-from elman.learner import OnlineRNN
-from elman.members import Member
-from elman.readouts import RLS, Gradient
-from elman.training import EKF, SGD, WOGD, Adam, RMSprop
+from elman.configuration.cells import GRU, LSTM, NARX, SRNN, Clockwork, Linear
+from elman.configuration.members import Member
+from elman.configuration.readouts import RLS, Gradient
+from elman.configuration.training import EKF, SGD, WOGD, Adam, RMSprop
+from elman.models.committee import Committee
+from elman.models.learner import OnlineRNN
 
 __all__ = [
     "EKF",

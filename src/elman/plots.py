@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.ticker import Locator
 
-    from elman.durable import Run
+    from elman.runs import Run
 
 # Okabe and Ito's colours, which people with any colour vision tell apart.
 _MODELS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from elman.learner import OnlineRNN
+    from elman.models.learner import OnlineRNN
 
 
 @dataclass(frozen=True)

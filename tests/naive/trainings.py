@@ -141,8 +141,8 @@ class WOGD(Training):
 class SGD(Training):
     """Stochastic gradient descent on the last sample's loss, as torch.optim.SGD: p <- p - rate g."""
 
-    def __init__(self, rate, horizon):
-        super().__init__(horizon)
+    def __init__(self, rate, lookback):
+        super().__init__(lookback)
         self.rate = rate
 
     def update(self, window, weights, t):  # noqa: ARG002
@@ -155,8 +155,8 @@ class SGD(Training):
 class RMSprop(Training):
     """torch.optim.RMSprop, not centred: v <- .99 v + .01 g^2, p <- p - rate g / (sqrt(v) + 1e-8)."""
 
-    def __init__(self, rate, horizon, alpha=0.99, eps=1e-8):
-        super().__init__(horizon)
+    def __init__(self, rate, lookback, alpha=0.99, eps=1e-8):
+        super().__init__(lookback)
         self.rate = rate
         self.alpha = alpha
         self.eps = eps
@@ -183,8 +183,8 @@ class Adam(Training):
     m <- .9 m + .1 g, v <- .999 v + .001 g^2, p <- p - rate / (1 - .9^t) m / (sqrt(v / (1 - .999^t)) + 1e-8).
     """
 
-    def __init__(self, rate, horizon, betas=(0.9, 0.999), eps=1e-8):
-        super().__init__(horizon)
+    def __init__(self, rate, lookback, betas=(0.9, 0.999), eps=1e-8):
+        super().__init__(lookback)
         self.rate = rate
         self.betas = betas
         self.eps = eps
@@ -220,8 +220,8 @@ class EKF(Training):
     p = sigmoid(z), the Jacobian of z is multiplied by p (1 - p) and R is max(p (1 - p), 1e-3).
     """
 
-    def __init__(self, horizon=5, p0=1.0, process_noise=1e-5, measurement_noise=0.1):
-        super().__init__(horizon)
+    def __init__(self, lookback=5, p0=1.0, process_noise=1e-5, measurement_noise=0.1):
+        super().__init__(lookback)
         self.p0 = p0
         self.process_noise = process_noise
         self.measurement_noise = measurement_noise

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from elman import _catalogue, durable
+from elman import runs
 from elman.cli import options, sources
 from elman.cli.console import err, headline, out, tell
 from elman.cli.progress import learning
 from elman.cli.report import as_json, errors_table
+from elman.models import catalogue
 
 if TYPE_CHECKING:
-    from elman.durable import Session
+    from elman.runs import Session
     from elman.streams import Stream
 
-_DEFAULT_MODELS = f"{_catalogue.DEFAULT},linear,SRNN-EKF,SRNN-WOGD,LSTM-Adam"
+_DEFAULT_MODELS = f"{catalogue.DEFAULT},linear,SRNN-EKF,SRNN-WOGD,LSTM-Adam"
 
 
 def compare(  # noqa: PLR0917 - typer makes an option of each
@@ -60,10 +61,10 @@ def compare(  # noqa: PLR0917 - typer makes an option of each
 
 def _begun(stream: Stream, name: str, lags: int, seed: int) -> Session:
     try:
-        run = durable.begin(name, stream.names, stream.target, lags=lags, seed=seed, options={})
+        run = runs.begin(name, stream.names, stream.target, lags=lags, seed=seed, options={})
     except ValueError as error:
         raise typer.BadParameter(f"--models: {error}") from error
-    return durable.Session(run)
+    return runs.Session(run)
 
 
 def _show(sessions: list[Session], stream: Stream, plot: Path | None, *, as_object: bool) -> None:

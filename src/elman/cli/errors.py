@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperGroup
 
-from elman.durable import Stopped
+from elman.runs import Stopped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,8 @@ from rich.tree import Tree
 
 from elman.cli.console import headline, out
 from elman.cli.report import number
-from elman.durable import Contents, contents
 from elman.evaluate import Prequential
+from elman.runs import Contents, contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from elman.cli.report import number
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from elman.durable import Session
+    from elman.runs import Session
 
 _SECONDS_BETWEEN_LOOKS = 0.1
 

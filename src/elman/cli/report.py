@@ -11,8 +11,8 @@ from rich.table import Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from elman.durable import Run, Session
     from elman.evaluate import Prequential
+    from elman.runs import Run, Session
 
 
 def number(value: float) -> str:

@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from elman import _catalogue, durable
+from elman import runs
 from elman.cli import options, sources
 from elman.cli.console import err, headline, out, tell
 from elman.cli.progress import learning
 from elman.cli.report import as_json, errors_table, facts
 from elman.cli.sources import BuiltIn, Source
-from elman.durable import Stopped
+from elman.models import catalogue
+from elman.runs import Stopped
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from elman.durable import Answer, Run, Session
+    from elman.runs import Answer, Run, Session
 
 _COLUMNS = ("prediction", "low", "high")
 _STATE: dict[str, Any] = {"rich_help_panel": "State"}
@@ -32,7 +33,7 @@ _MODEL: dict[str, Any] = {"rich_help_panel": "Model"}
 
 
 def _model_names(incomplete: str) -> list[str]:
-    return [name for name in _catalogue.names() if name.lower().startswith(incomplete.lower())]
+    return [name for name in catalogue.names() if name.lower().startswith(incomplete.lower())]
 
 
 def run(  # noqa: PLR0917 - typer makes an option of each
@@ -42,9 +43,9 @@ def run(  # noqa: PLR0917 - typer makes an option of each
         str | None,
         typer.Option(
             metavar="NAME",
-            help=f"{_catalogue.DEFAULT}, or a cell and a training: SRNN-EKF, SRNN-WOGD, LSTM-Adam, …",
+            help=f"{catalogue.DEFAULT}, or a cell and a training: SRNN-EKF, SRNN-WOGD, LSTM-Adam, …",
             autocompletion=_model_names,
-            show_default=_catalogue.DEFAULT,
+            show_default=catalogue.DEFAULT,
         ),
     ] = None,
     lags: Annotated[
@@ -126,10 +127,10 @@ def run(  # noqa: PLR0917 - typer makes an option of each
     say = err if as_object or file == "-" else out
     _introduce(say, source, current, resumed=former is not None)
     with ExitStack() as stack:
-        session = durable.Session(current, save or resume, every=every, limit=rows or source.rows)
+        session = runs.Session(current, save or resume, every=every, limit=rows or source.rows)
         if predictions is not None:
             header = ("row", *_COLUMNS, "truth")
-            session.output = stack.enter_context(durable.Output(predictions, header, current.output_size))
+            session.output = stack.enter_context(runs.Output(predictions, header, current.output_size))
         try:
             skip = former is not None and not live
             _learn(session, source, piped=file == "-", silent=as_object, skip=skip)
@@ -152,7 +153,7 @@ class _Wanted:
 def _former(save: Path | None, resume: Path | None) -> Run | None:
     """Return the run to go on with, if any. The same file for both options goes on with it if it is there."""
     if resume is not None and (resume.exists() or save != resume):
-        return durable.load(resume)
+        return runs.load(resume)
     if save is not None and save.exists():
         raise typer.BadParameter(f"--save {save}: there is a state already; --resume goes on with it")
     return None
@@ -161,7 +162,7 @@ def _former(save: Path | None, resume: Path | None) -> Run | None:
 def _fitting(former: Run, source: Source, wanted: _Wanted) -> Run:
     said = {"model": wanted.model, "lags": wanted.lags} | wanted.options
     expected = {name: value for name, value in said.items() if value is not None}
-    durable.check_fits(former, source.stream.names, source.stream.target, expected)
+    runs.check_fits(former, source.stream.names, source.stream.target, expected)
     return former
 
 
@@ -171,7 +172,7 @@ def _begun(source: Source, wanted: _Wanted) -> Run:
     chosen = source.model_options(name) | wanted.options
     stream = source.stream
     try:
-        run = durable.begin(name, stream.names, stream.target, lags=lags, seed=wanted.seed, options=chosen)
+        run = runs.begin(name, stream.names, stream.target, lags=lags, seed=wanted.seed, options=chosen)
     except (TypeError, ValueError) as error:
         raise typer.BadParameter(f"--model {name}: {error}") from error
     run.columns = source.columns()
@@ -195,7 +196,7 @@ def _introduce(say: Console, source: Source, current: Run, *, resumed: bool) -> 
 def _learn(session: Session, source: Source, *, piped: bool, silent: bool, skip: bool) -> None:
     samples = iter(source.stream)
     if skip:
-        durable.skip(samples, session.run.position)
+        runs.skip(samples, session.run.position)
     with learning(session):
         if not piped:
             session.learn(samples)
@@ -206,7 +207,7 @@ def _learn(session: Session, source: Source, *, piped: bool, silent: bool, skip:
 
         def reply(answer: Answer) -> None:
             if not silent:
-                _answer(",".join(map(durable.cell, answer[: len(columns)])))
+                _answer(",".join(map(runs.cell, answer[: len(columns)])))
 
         session.converse(samples, reply)
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from elman import _catalogue, streams
+from elman import streams
+from elman.models import catalogue
 from elman.streams import CsvStream
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from elman.durable import Run
+    from elman.runs import Run
     from elman.streams import Stream
 
 DEFAULT_LAGS = 6
@@ -33,7 +34,7 @@ class Source:
     """A stream and what suits it where the user says nothing."""
 
     stream: Stream
-    model: str = _catalogue.DEFAULT
+    model: str = catalogue.DEFAULT
     lags: int = DEFAULT_LAGS
     rows: int | None = None
     options: tuple[tuple[str, Any], ...] = ()

@@ -14,16 +14,16 @@ import numpy as np
 from river import base, conf
 from river.utils import dataframe
 
-from elman.committee import Committee
-from elman.learner import OnlineRNN
+from elman.models.committee import Committee
+from elman.models.learner import OnlineRNN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from elman.cells import Cell
-    from elman.members import Member
-    from elman.readouts import Readout
-    from elman.training import Training
+    from elman.configuration.cells import Cell
+    from elman.configuration.members import Member
+    from elman.configuration.readouts import Readout
+    from elman.configuration.training import Training
 
 __all__ = [
     "CommitteeMultiTargetRegressor",

@@ -15,17 +15,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from elman.committee import Committee
-from elman.learner import OnlineRNN
+from elman.models.committee import Committee
+from elman.models.learner import OnlineRNN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from elman._rows import Float64
-    from elman.cells import Cell
-    from elman.members import Member
-    from elman.readouts import Readout
-    from elman.training import Training
+    from elman.configuration.cells import Cell
+    from elman.configuration.members import Member
+    from elman.configuration.readouts import Readout
+    from elman.configuration.training import Training
+    from elman.models._rows import Float64
 
 __all__ = ["CommitteeRegressor", "OnlineRNNRegressor"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from .systems import ADDENDS, LONG_HORIZON, STREAMS, USUAL_HORIZON, WINDOWS, WOGD
+from elman.paper.systems import ADDENDS, LONG_LOOKBACK, STREAMS, USUAL_LOOKBACK, WINDOWS, WOGD
 
 if TYPE_CHECKING:
-    from .tune import Row
+    from elman.paper.tune import Row
 
 NEAR_PAPER, NEAR_LSTM, FASTER = 1.05, 1.03, 2.0
 
@@ -57,8 +57,8 @@ def wogd(table: list[Row], dataset: str, window: int, rates: str = "paper") -> R
 
 
 def best_lstm(table: list[Row], dataset: str, rates: str) -> Row:
-    """Return the LSTM with the smallest error at the usual horizon."""
-    rows = find(table, dataset=dataset, rates=rates, horizon=USUAL_HORIZON)
+    """Return the LSTM with the smallest error at the usual lookback."""
+    rows = find(table, dataset=dataset, rates=rates, lookback=USUAL_LOOKBACK)
     return min((row for row in rows if row["model"].startswith("LSTM")), key=lambda row: row["mse"])
 
 
@@ -95,20 +95,20 @@ def _near_lstm(table: list[Row], dataset: str, rates: str) -> Row:
     )
 
 
-def speed_ratio(table: list[Row], dataset: str, horizon: int | None) -> float:
-    """Return how many times faster SRNN-WOGD(200) is than LSTM-Adam; None: at its cheapest horizon."""
+def speed_ratio(table: list[Row], dataset: str, lookback: int | None) -> float:
+    """Return how many times faster SRNN-WOGD(200) is than LSTM-Adam; None: at its cheapest lookback."""
     rows = find(table, dataset=dataset, model="LSTM-Adam", rates="paper")
-    rival = find(rows, cheapest=True)[0] if horizon is None else find(rows, horizon=horizon)[0]
+    rival = find(rows, cheapest=True)[0] if lookback is None else find(rows, lookback=lookback)[0]
     ratio: float = rival["seconds"] / wogd(table, dataset, WINDOWS[-1])["seconds"]
     return ratio
 
 
 def _faster(table: list[Row], dataset: str) -> Row:
-    ratios = {horizon: speed_ratio(table, dataset, horizon) for horizon in (LONG_HORIZON, USUAL_HORIZON)}
+    ratios = {lookback: speed_ratio(table, dataset, lookback) for lookback in (LONG_LOOKBACK, USUAL_LOOKBACK)}
     return _check(
-        "SRNN-WOGD(200) at least 2 times faster than LSTM-Adam at horizon 200",
-        f"{ratios[LONG_HORIZON]:.1f} times; at horizon 25 {ratios[USUAL_HORIZON]:.2f} times",
-        holds=ratios[LONG_HORIZON] >= FASTER,
+        "SRNN-WOGD(200) at least 2 times faster than LSTM-Adam at lookback 200",
+        f"{ratios[LONG_LOOKBACK]:.1f} times; at lookback 25 {ratios[USUAL_LOOKBACK]:.2f} times",
+        holds=ratios[LONG_LOOKBACK] >= FASTER,
         dataset=dataset,
     )
 

@@ -21,19 +21,19 @@ from rich.progress import (
 )
 from rich.table import Column, Table
 
-from . import tune as tuning
-from .checks import find
-from .journal import Journal
-from .pool import complete
-from .reproduce import ITEMS, QUICK_RUNS, Order, reproduce, write_page
-from .rows import available_sets
-from .runs import cost
-from .systems import MODELS, paper_rate
+from elman.paper import tune as tuning
+from elman.paper.checks import find
+from elman.paper.journal import Journal
+from elman.paper.pool import complete
+from elman.paper.reproduce import ITEMS, QUICK_RUNS, Order, reproduce, write_page
+from elman.paper.rows import available_sets
+from elman.paper.runs import cost
+from elman.paper.systems import MODELS, paper_rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .runs import Run
+    from elman.paper.runs import Run
 
 console = Console()
 

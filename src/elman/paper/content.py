@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .checks import find
-from .content_table1 import table_1
-from .document import Block, Document, Figure, Heading, Table, Text
-from .systems import ADDENDS, ADDITION_MODELS, PAPER_MACHINE, STREAMS, WOGD
+from elman.paper.checks import find
+from elman.paper.content_table1 import table_1
+from elman.paper.document import Block, Document, Figure, Heading, Table, Text
+from elman.paper.systems import ADDENDS, ADDITION_MODELS, PAPER_MACHINE, STREAMS, WOGD
 
 if TYPE_CHECKING:
-    from .about import Facts
-    from .tune import Row
+    from elman.paper.about import Facts
+    from elman.paper.tune import Row
 
 TITLE = "Achieving Online Regression Performance of LSTMs with Simple RNNs, reproduced"
 
@@ -75,7 +75,7 @@ def _figure_1(rows: list[Row]) -> list[Block]:
         Figure(
             "figure1",
             f"Mean squared error over the rows so far, mean of {runs} runs with the range from the best run to the "
-            "worst. For each cell the training with the smallest error at the paper's rates (horizon 25), and "
+            "worst. For each cell the training with the smallest error at the paper's rates (lookback 25), and "
             "SRNN-WOGD with window 200. The last point of a curve is the error in Table I.",
         ),
     ]

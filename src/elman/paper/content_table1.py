@@ -1,18 +1,18 @@
-"""What the report says of Table I: errors, run-times, horizons and tuned rates, in tables and words."""
+"""What the report says of Table I: errors, run-times, lookbacks and tuned rates, in tables and words."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .checks import best_lstm, find, speed_ratio, wogd
-from .document import Block, Heading, Table, Text
-from .systems import (
+from elman.paper.checks import best_lstm, find, speed_ratio, wogd
+from elman.paper.document import Block, Heading, Table, Text
+from elman.paper.systems import (
     BASELINES,
-    HORIZONS,
-    LONG_HORIZON,
+    LONG_LOOKBACK,
     LONGER_WINDOW,
+    LOOKBACKS,
     SETS,
-    USUAL_HORIZON,
+    USUAL_LOOKBACK,
     WINDOWS,
     WOGD,
     paper_rate,
@@ -20,8 +20,8 @@ from .systems import (
 )
 
 if TYPE_CHECKING:
-    from .about import Facts
-    from .tune import Row
+    from elman.paper.about import Facts
+    from elman.paper.tune import Row
 
 
 def table_1(rows: list[Row], tuned: list[Row], facts: Facts) -> list[Block]:
@@ -34,15 +34,15 @@ def table_1(rows: list[Row], tuned: list[Row], facts: Facts) -> list[Block]:
         Heading(3, "Tuned rates"),
         Text(_on_tuning(tuned, names)),
         _rates(tuned, names),
-        Heading(2, "Table I: run-times, and what the horizon does to them"),
+        Heading(2, "Table I: run-times, and what the lookback does to them"),
         Text(
             "At the paper's rates. h: how many samples a truncated back-propagation looks back; SRNN-WOGD has its window instead. "
-            f"Cheapest: the shortest of {', '.join(map(str, HORIZONS))} whose error is within 1 % of the best of them."
+            f"Cheapest: the shortest of {', '.join(map(str, LOOKBACKS))} whose error is within 1 % of the best of them."
         ),
         *(block for name in names for block in _detail(rows, name)),
         Heading(3, "'Two to three times shorter'"),
         _ratios(rows, names),
-        *_on_horizons(rows, names, facts),
+        *_on_lookbacks(rows, names, facts),
     ]
 
 
@@ -53,7 +53,7 @@ def _on_tuning(tuned: list[Row], names: list[str]) -> str:
     }
     return (
         "The paper's protocol: for every system and set a grid of rates, ten seeded runs each, the smallest mean error "
-        f"decides (`elman tune`); at horizon {USUAL_HORIZON}, and for SRNN-WOGD at window 200 with the rate of its readout (8 in the "
+        f"decides (`elman tune`); at lookback {USUAL_LOOKBACK}, and for SRNN-WOGD at window 200 with the rate of its readout (8 in the "
         "paper) as a second axis, shown after the dot. So SRNN-WOGD had "
         f"{min(tried[True])} to {max(tried[True])} settings to choose from and each of the others {min(tried[False])} to "
         f"{max(tried[False])}. A star marks a choice at the edge of its grid. The seeds are others than those of the table."
@@ -73,9 +73,9 @@ def _label(model: str, window: int | None) -> str:
 
 
 def _shown(rows: list[Row], name: str, model: str, window: int | None, rates: str) -> Row:
-    """Return the row that stands for a system: at the usual horizon."""
-    horizon = None if window else USUAL_HORIZON
-    return find(rows, dataset=name, model=model, window=window, horizon=horizon, rates=rates)[0]
+    """Return the row that stands for a system: at the usual lookback."""
+    lookback = None if window else USUAL_LOOKBACK
+    return find(rows, dataset=name, model=model, window=window, lookback=lookback, rates=rates)[0]
 
 
 def _overview(rows: list[Row], names: list[str]) -> Table:
@@ -97,7 +97,7 @@ def _overview(rows: list[Row], names: list[str]) -> Table:
         head,
         lines,
         f"Mean squared error over {rows[0]['runs']} runs ± its standard deviation from run to run, beside the paper's. Other "
-        f"trainings than WOGD look back {USUAL_HORIZON} samples. Bold: the two lowest of a column, as in the paper.",
+        f"trainings than WOGD look back {USUAL_LOOKBACK} samples. Bold: the two lowest of a column, as in the paper.",
         groups=[("", 1), *((_title(rows, name), 3) for name in names)],
     )
 
@@ -129,7 +129,7 @@ def _on_errors(rows: list[Row], names: list[str]) -> str:
     )
     ahead = [f"{', '.join(better)} on {SETS[name].title}" for name in names if (better := _ahead(rows, name))]
     if ahead:
-        text += f" Tuned, these have a lower error than SRNN-WOGD(200) at horizon 25: {'; '.join(ahead)}."
+        text += f" Tuned, these have a lower error than SRNN-WOGD(200) at lookback 25: {'; '.join(ahead)}."
     if "puma8nh" in names:
         printed, tuned = (_shown(rows, "puma8nh", "LSTM-SGD", None, rates) for rates in ("paper", "tuned"))
         text += (
@@ -142,7 +142,7 @@ def _on_errors(rows: list[Row], names: list[str]) -> str:
 def _ahead(rows: list[Row], name: str) -> list[str]:
     """Return the baselines that beat SRNN-WOGD(200) on a set, both tuned."""
     limit = wogd(rows, name, WINDOWS[-1], "tuned")["mse"]
-    rivals = find(rows, dataset=name, rates="tuned", horizon=USUAL_HORIZON)
+    rivals = find(rows, dataset=name, rates="tuned", lookback=USUAL_LOOKBACK)
     return [row["model"] for row in rivals if row["mse"] < limit]
 
 
@@ -206,13 +206,13 @@ def _detail(rows: list[Row], name: str) -> list[Block]:
 
 
 def _baseline_line(rows: list[Row], model: str) -> list[str]:
-    usual, long = find(rows, horizon=USUAL_HORIZON)[0], find(rows, horizon=LONG_HORIZON)[0]
+    usual, long = find(rows, lookback=USUAL_LOOKBACK)[0], find(rows, lookback=LONG_LOOKBACK)[0]
     cheapest = find(rows, cheapest=True)[0]
     return [
         model,
         f"{usual['mse']:.3f}",
         f"{long['mse']:.3f}",
-        str(cheapest["horizon"]),
+        str(cheapest["lookback"]),
         f"{cheapest['mse']:.3f}",
         f"{usual['paper_mse']:.3f}",
         f"{usual['seconds']:.3f}",
@@ -226,13 +226,13 @@ def _ratios(rows: list[Row], names: list[str]) -> Table:
     lines = []
     for name in names:
         printed = paper_table_1("LSTM-Adam", None, name)[1] / paper_table_1(WOGD, WINDOWS[-1], name)[1]
-        cheapest = find(rows, dataset=name, model="LSTM-Adam", rates="paper", cheapest=True)[0]["horizon"]
+        cheapest = find(rows, dataset=name, model="LSTM-Adam", rates="paper", cheapest=True)[0]["lookback"]
         lines.append(
             [
                 _title(rows, name),
                 f"{printed:.1f}",
-                f"{speed_ratio(rows, name, LONG_HORIZON):.1f}",
-                f"{speed_ratio(rows, name, USUAL_HORIZON):.2f}",
+                f"{speed_ratio(rows, name, LONG_LOOKBACK):.1f}",
+                f"{speed_ratio(rows, name, USUAL_LOOKBACK):.2f}",
                 f"{speed_ratio(rows, name, None):.2f} (h = {cheapest})",
             ]
         )
@@ -242,22 +242,24 @@ def _ratios(rows: list[Row], names: list[str]) -> Table:
     )
 
 
-def _on_horizons(rows: list[Row], names: list[str], facts: Facts) -> list[Block]:
-    ratios = {h: [speed_ratio(rows, name, h) for name in names] for h in (LONG_HORIZON, USUAL_HORIZON, None)}
+def _on_lookbacks(rows: list[Row], names: list[str], facts: Facts) -> list[Block]:
+    ratios = {
+        h: [speed_ratio(rows, name, h) for name in names] for h in (LONG_LOOKBACK, USUAL_LOOKBACK, None)
+    }
     spans = {h: f"{min(values):.2g} to {max(values):.2g}" for h, values in ratios.items()}
     printed = [row["paper_seconds"] / row["seconds"] for row in rows if row["window"] == WINDOWS[-1]]
     return [
         Text(
             "The claim depends on a number that the paper does not give: how far its LSTM looks back. If the LSTM "
-            f"back-propagates through as many samples as SRNN-WOGD has in its window, 200, it takes **{spans[LONG_HORIZON]} times** as "
+            f"back-propagates through as many samples as SRNN-WOGD has in its window, 200, it takes **{spans[LONG_LOOKBACK]} times** as "
             "long as SRNN-WOGD(200). With 25 samples, which fits the ratio of the paper's own SRNN times, it takes "
-            f"**{spans[USUAL_HORIZON]} times** as long. And with the shortest horizon that costs at most 1 % of accuracy it takes "
+            f"**{spans[USUAL_LOOKBACK]} times** as long. And with the shortest lookback that costs at most 1 % of accuracy it takes "
             f"**{spans[None]} times** as long. Above 2 the claim holds; below 1 the LSTM is the faster of the two."
         ),
         Text(
-            "So 'two to three times shorter' is a statement about the horizon. The rows of these sets come in no order, and a longer "
+            "So 'two to three times shorter' is a statement about the lookback. The rows of these sets come in no order, and a longer "
             "look back changes the errors of the baselines little. A longer window does lower that of SRNN-WOGD, whose gradient is a "
-            "mean over the window. Where a stream has a long memory the LSTM may need a long horizon; these sets cannot tell."
+            "mean over the window. Where a stream has a long memory the LSTM may need a long lookback; these sets cannot tell."
         ),
         Text(
             f"In absolute terms SRNN-WOGD(200) learns a set {min(printed):.0f} to {max(printed):.0f} times faster here than in the paper; "

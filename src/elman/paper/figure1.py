@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import rows as data
-from .runs import Run, ends
-from .style import colour, looks, save
-from .systems import SETS, WOGD
-from .table1 import POINTS, drawn, error_runs, systems
+from elman.paper import rows as data
+from elman.paper.runs import Run, ends
+from elman.paper.style import colour, looks, save
+from elman.paper.systems import SETS, WOGD
+from elman.paper.table1 import POINTS, drawn, error_runs, systems
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
 
-    from .journal import Journal
-    from .plan import Plan
-    from .tune import Row
+    from elman.paper.journal import Journal
+    from elman.paper.plan import Plan
+    from elman.paper.tune import Row
 
 PANELS = ("puma8nh", "puma32fm", "kinematics", "elevators")
 
@@ -59,7 +59,7 @@ def _best(plan: Plan, dataset: str, journal: Journal) -> list[Row]:
 def _curve(plan: Plan, system: Row, journal: Journal) -> list[Row]:
     rows = plan.rows_of(system["dataset"])
     curves = np.array([journal[run]["curve"] for run in error_runs(plan, system)])
-    shown = {name: system.get(name) for name in ("dataset", "model", "window", "horizon", "rate")}
+    shown = {name: system.get(name) for name in ("dataset", "model", "window", "lookback", "rate")}
     return [
         shown
         | {"source": data.raw(system["dataset"], rows).source, "runs": len(curves), "step": step}

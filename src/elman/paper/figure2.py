@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elman import theory, training
-
-from . import rows as data
-from .runs import Run, ends
-from .style import BOUND, COLOURS, looks, save
-from .systems import SETS, WINDOWS, WOGD, paper_rate
+from elman import theory
+from elman.configuration import training
+from elman.paper import rows as data
+from elman.paper.runs import Run, ends
+from elman.paper.style import BOUND, COLOURS, looks, save
+from elman.paper.systems import SETS, WINDOWS, WOGD, paper_rate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
 
-    from .journal import Journal
-    from .plan import Plan
-    from .tune import Row
+    from elman.paper.journal import Journal
+    from elman.paper.plan import Plan
+    from elman.paper.tune import Row
 
 POINTS = 35
 SPECTRAL_LIMIT = 0.95

@@ -10,7 +10,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from .runs import Result, Run, key
+from elman.paper.runs import Result, Run, key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .systems import LIMIT_STEPS, SETS
+from elman.paper.systems import LIMIT_STEPS, SETS
 
 if TYPE_CHECKING:
-    from .tune import Row
+    from elman.paper.tune import Row
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ import threading
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import TYPE_CHECKING
 
-from .runs import Result, Run, cost, execute
+from elman.paper.runs import Result, Run, cost, execute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from .journal import Journal
+    from elman.paper.journal import Journal
 
     Report = Callable[[list[Run]], None]
 

@@ -9,22 +9,22 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any, Protocol
 
-from . import figure1, figure2, table1, table2, tune
-from .about import facts
-from .checks import checks
-from .content import document
-from .document import Document, to_html, to_markdown
-from .journal import Journal
-from .plan import Plan
-from .pool import complete
-from .rows import available_sets
-from .runs import Run, cost
+from elman.paper import figure1, figure2, table1, table2, tune
+from elman.paper.about import facts
+from elman.paper.checks import checks
+from elman.paper.content import document
+from elman.paper.document import Document, to_html, to_markdown
+from elman.paper.journal import Journal
+from elman.paper.plan import Plan
+from elman.paper.pool import complete
+from elman.paper.rows import available_sets
+from elman.paper.runs import Run, cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from .tune import Row
+    from elman.paper.tune import Row
 
 ITEMS = ("table1", "table2", "figure1", "figure2")
 QUICK_RUNS = 3

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elman import streams
-
-from .systems import SETS
+from elman.paper.systems import SETS
 
 if TYPE_CHECKING:
     from elman.streams import Stream

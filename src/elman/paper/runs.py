@@ -18,9 +18,8 @@ import numpy as np
 import elman
 from elman import OnlineRNN, theory
 from elman._core import SIMD
-
-from . import rows as data
-from .systems import SUSTAINED
+from elman.paper import rows as data
+from elman.paper.systems import SUSTAINED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,9 +75,9 @@ class Run:
 
     @property
     def span(self) -> int:
-        """The window or horizon: how many samples one update looks at."""
+        """The window or lookback: how many samples one update looks at."""
         options = dict(self.settings)
-        return int(options.get("window") or options["horizon"])
+        return int(options.get("window") or options["lookback"])
 
     def __str__(self) -> str:
         return f"{self.measure} of {self.model} on {self.dataset}"

@@ -15,11 +15,11 @@ WINDOWS = (50, 100, 200)
 LONGER_WINDOW = 400
 """A window that the paper does not have, at tuned rates only."""
 
-HORIZONS = (1, 2, 5, 10, 25, 50, 200)
+LOOKBACKS = (1, 2, 5, 10, 25, 50, 200)
 """How far the other trainings look back. The paper does not tell its own; 25 fits its run-times."""
 
-USUAL_HORIZON = 25
-LONG_HORIZON = 200
+USUAL_LOOKBACK = 25
+LONG_LOOKBACK = 200
 
 LIMIT_STEPS = 50_000
 """Steps after which Table II says 'failed'."""

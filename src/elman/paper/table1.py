@@ -6,33 +6,33 @@ import statistics
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from . import rows as data
-from .runs import Run
-from .systems import (
+from elman.paper import rows as data
+from elman.paper.runs import Run
+from elman.paper.systems import (
     BASELINES,
-    HORIZONS,
-    LONG_HORIZON,
+    LONG_LOOKBACK,
     LONGER_WINDOW,
+    LOOKBACKS,
     SETS,
-    USUAL_HORIZON,
+    USUAL_LOOKBACK,
     WINDOWS,
     WOGD,
     paper_rate,
     paper_table_1,
 )
-from .tune import Row, settings_of
+from elman.paper.tune import Row, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .journal import Journal
-    from .plan import Plan
+    from elman.paper.journal import Journal
+    from elman.paper.plan import Plan
 
 POINTS = 70
 """Of a learning curve."""
 
 AS_GOOD = 1.01
-"""A horizon is good enough if its error is within 1 % of the best horizon's."""
+"""A lookback is good enough if its error is within 1 % of the best lookback's."""
 
 
 def systems(plan: Plan, dataset: str) -> Iterator[Row]:
@@ -44,9 +44,9 @@ def systems(plan: Plan, dataset: str) -> Iterator[Row]:
                 base | {"model": WOGD, "window": window, "rates": rates} | _chosen(plan, WOGD, dataset, rates)
             )
         for model in BASELINES:
-            for horizon in HORIZONS if rates == "paper" else (USUAL_HORIZON, LONG_HORIZON):
+            for lookback in LOOKBACKS if rates == "paper" else (USUAL_LOOKBACK, LONG_LOOKBACK):
                 chosen = _chosen(plan, model, dataset, rates)
-                yield base | {"model": model, "horizon": horizon, "rates": rates} | chosen
+                yield base | {"model": model, "lookback": lookback, "rates": rates} | chosen
 
 
 def _chosen(plan: Plan, model: str, dataset: str, rates: str) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def _chosen(plan: Plan, model: str, dataset: str, rates: str) -> dict[str, Any]:
 
 def drawn(system: Row) -> bool:
     """Whether Figure 1 may show the learning curve of a system."""
-    usual = system.get("window") == max(WINDOWS) or system.get("horizon") == USUAL_HORIZON
+    usual = system.get("window") == max(WINDOWS) or system.get("lookback") == USUAL_LOOKBACK
     return usual and system["rates"] == "paper"
 
 
@@ -114,10 +114,10 @@ def timed(plan: Plan) -> list[Run]:
 
 
 def table(plan: Plan, journal: Journal) -> list[Row]:
-    """Return the table: one flat row for each set, system, horizon and choice of rates."""
+    """Return the table: one flat row for each set, system, lookback and choice of rates."""
     rows = [_row(plan, system, journal) for name in plan.datasets for system in systems(plan, name)]
     for _, group in groupby(rows, key=lambda row: (row["dataset"], row["model"], row["rates"])):
-        _mark_cheapest([row for row in group if row["horizon"] is not None and row["rates"] == "paper"])
+        _mark_cheapest([row for row in group if row["lookback"] is not None and row["rates"] == "paper"])
     return rows
 
 
@@ -133,7 +133,7 @@ def _row(plan: Plan, system: Row, journal: Journal) -> Row:
         "source": data.raw(system["dataset"], plan.rows_of(system["dataset"])).source,
         "model": system["model"],
         "window": window,
-        "horizon": system.get("horizon"),
+        "lookback": system.get("lookback"),
         "rate": system["rate"],
         "runs": len(errors),
         "mse": statistics.fmean(errors),
@@ -150,7 +150,7 @@ def _row(plan: Plan, system: Row, journal: Journal) -> Row:
 
 
 def _mark_cheapest(rows: list[Row]) -> None:
-    """Mark the shortest horizon of a system whose error is within 1 % of the best horizon's."""
+    """Mark the shortest lookback of a system whose error is within 1 % of the best lookback's."""
     if rows:
         limit = AS_GOOD * min(row["mse"] for row in rows)
-        min((row for row in rows if row["mse"] <= limit), key=lambda row: row["horizon"])["cheapest"] = True
+        min((row for row in rows if row["mse"] <= limit), key=lambda row: row["lookback"])["cheapest"] = True

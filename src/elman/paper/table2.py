@@ -10,15 +10,15 @@ import math
 import statistics
 from typing import TYPE_CHECKING
 
-from .runs import Run
-from .systems import ADDENDS, ADDITION_MODELS, STREAMS, WOGD, paper_table_2
-from .tune import Row, settings_of
+from elman.paper.runs import Run
+from elman.paper.systems import ADDENDS, ADDITION_MODELS, STREAMS, WOGD, paper_table_2
+from elman.paper.tune import Row, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .journal import Journal
-    from .plan import Plan
+    from elman.paper.journal import Journal
+    from elman.paper.plan import Plan
 
 PAPER_THRESHOLD = 7.5
 _MOST_PROJECTED_RUNS = 10  # of WOGD at the paper's threshold, which mostly fail and so take long
@@ -122,7 +122,7 @@ def _row(plan: Plan, cell: Row, journal: Journal) -> Row:
         "source": "simulated",
         "n_hidden": cell["n_hidden"],
         "window": cell.get("window"),
-        "horizon": cell.get("horizon"),
+        "lookback": cell.get("lookback"),
         "rate": cell["rate"],
         "readout_rate": cell.get("readout_rate"),
         "tried": cell["tried"],

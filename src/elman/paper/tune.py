@@ -12,15 +12,15 @@ from importlib.resources import files
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from .runs import Run
-from .systems import (
+from elman.paper.runs import Run
+from elman.paper.systems import (
     ADDENDS,
     ADDITION_MODELS,
     CLOCK_PERIODS,
     LIMIT_STEPS,
     MODELS,
     SETS,
-    USUAL_HORIZON,
+    USUAL_LOOKBACK,
     WOGD,
     paper_rate,
 )
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from .journal import Journal
+    from elman.paper.journal import Journal
 
 Row = dict[str, Any]
 
@@ -66,7 +66,7 @@ def grid(model: str, dataset: str) -> list[Row]:
             for rate, readout_rate in product(rates, _READOUT_RATES)
         )
     else:
-        choices = ({"horizon": USUAL_HORIZON, "rate": rate} for rate in rates)
+        choices = ({"lookback": USUAL_LOOKBACK, "rate": rate} for rate in rates)
     return [{"dataset": dataset, "model": model, "n_hidden": n_hidden} | choice for choice in choices]
 
 
@@ -83,7 +83,7 @@ def addition_grid(model: str, addends: int) -> list[Row]:
             )
         ]
     return [
-        name | {"n_hidden": n_hidden, "horizon": USUAL_HORIZON, "rate": rate}
+        name | {"n_hidden": n_hidden, "lookback": USUAL_LOOKBACK, "rate": rate}
         for n_hidden, rate in product(_ADDITION_SIZES, _ADDITION_RATES["RMSprop"])
     ]
 
@@ -94,7 +94,7 @@ def settings_of(row: Row) -> tuple[tuple[str, Any], ...]:
     >>> settings_of({"model": "CWRNN-SGD", "dataset": "addition2", "rate": 0.1, "mse": 2.0})
     (('rate', 0.1), ('periods', (1, 2, 4, 8)))
     """
-    names = ("window", "horizon", "rate", "readout_rate", "projection_threshold")
+    names = ("window", "lookback", "rate", "readout_rate", "projection_threshold")
     settings = tuple((name, row[name]) for name in names if row.get(name) is not None)
     clock = row["model"].startswith("CWRNN") and row["dataset"].startswith("addition")
     return (*settings, ("periods", CLOCK_PERIODS)) if clock else settings

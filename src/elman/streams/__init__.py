@@ -4,17 +4,17 @@ Every one gives samples `(x, y)` from its beginning whenever it is iterated, `ta
 arrays, and `names`, `n_inputs`, `target`, `name` and `source` say what they are.
 """
 
-from .addition import binary_addition
-from .csv_stream import CsvStream, read_csv
-from .datasets import DATASETS, Dataset, load
-from .drift import Drift
-from .fetch_error import FetchError
-from .folders import cache_folder, data_folders
-from .kin8 import kinematics
-from .lagged import Lagged
-from .openml import fetch
-from .puma import puma8, puma32
-from .stream import Stream
+from elman.streams.addition import binary_addition
+from elman.streams.csv_stream import CsvStream, read_csv
+from elman.streams.datasets import DATASETS, Dataset, load
+from elman.streams.drift import Drift
+from elman.streams.fetch_error import FetchError
+from elman.streams.folders import cache_folder, data_folders
+from elman.streams.kin8 import kinematics
+from elman.streams.lagged import Lagged
+from elman.streams.openml import fetch
+from elman.streams.puma import puma8, puma32
+from elman.streams.stream import Stream
 
 __all__ = [
     "DATASETS",

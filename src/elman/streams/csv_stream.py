@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from .columns import Column, Dates, Numbers, column, date, number
-from .stream import Floats, Sample, Stream
-from .text import Readable, Text, text
+from elman.streams.columns import Column, Dates, Numbers, column, date, number
+from elman.streams.stream import Floats, Sample, Stream
+from elman.streams.text import Readable, Text, text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterator

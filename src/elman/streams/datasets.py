@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .csv_stream import read_csv
-from .folders import ENVIRONMENT_VARIABLE, cache_folder, data_folders, find_file
-from .puma import puma32
+from elman.streams.csv_stream import read_csv
+from elman.streams.folders import ENVIRONMENT_VARIABLE, cache_folder, data_folders, find_file
+from elman.streams.puma import puma32
 
 if TYPE_CHECKING:
-    from .stream import Stream
+    from elman.streams.stream import Stream
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-from .fetch_error import FetchError
+from elman.streams.fetch_error import FetchError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .stream import Floats
+    from elman.streams.stream import Floats
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .links import Chain, Frame, cross
+from elman.streams.links import Chain, Frame, cross
 
 if TYPE_CHECKING:
-    from .stream import Floats
+    from elman.streams.stream import Floats
 
 GRAVITY = 9.81
 """In m/s². Weight is had by accelerating the base upwards, along +z."""

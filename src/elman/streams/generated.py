@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from .stream import Floats, Sample, Stream
+from elman.streams.stream import Floats, Sample, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from .drift import Drift
+    from elman.streams.drift import Drift
 
     Rows: TypeAlias = Callable[[np.random.Generator, Floats], "Block"]
 

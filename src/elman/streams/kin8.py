@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .generated import BLOCK_ROWS, Block, Generated, drifting_blocks
-from .links import Chain
+from elman.streams.generated import BLOCK_ROWS, Block, Generated, drifting_blocks
+from elman.streams.links import Chain
 
 if TYPE_CHECKING:
-    from .drift import Drift
-    from .stream import Floats
+    from elman.streams.drift import Drift
+    from elman.streams.stream import Floats
 
 _ARM = Chain(  # a Puma 560 and two more links; the last twist changes nothing
     alpha=np.array([np.pi / 2, 0, -np.pi / 2, np.pi / 2, -np.pi / 2, 0, np.pi, 0]),

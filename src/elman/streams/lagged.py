@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .stream import Sample, Stream
+from elman.streams.stream import Sample, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from .stream import Floats
+    from elman.streams.stream import Floats
 
 
 @dataclass(frozen=True, eq=False)

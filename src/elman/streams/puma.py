@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .dynamics import accelerations
-from .generated import BLOCK_ROWS, Block, Generated, drifting_blocks
-from .puma560 import JOINTS, LAST_LINK_MASS, puma560
+from elman.streams.dynamics import accelerations
+from elman.streams.generated import BLOCK_ROWS, Block, Generated, drifting_blocks
+from elman.streams.puma560 import JOINTS, LAST_LINK_MASS, puma560
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .drift import Drift
-    from .generated import Rows
-    from .stream import Floats
+    from elman.streams.drift import Drift
+    from elman.streams.generated import Rows
+    from elman.streams.stream import Floats
 
 _SPREAD_8 = {"n": 1.2, "f": 0.6}
 _NOISE_8 = {"m": 0.12, "h": 0.40}

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .dynamics import Arm
-from .links import Chain
+from elman.streams.dynamics import Arm
+from elman.streams.links import Chain
 
 if TYPE_CHECKING:
-    from .stream import Floats
+    from elman.streams.stream import Floats
 
 JOINTS = 6
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from elman import _state
-from elman.cells import Cell, Linear
-from elman.committee import Committee
-from elman.learner import OnlineRNN
-from elman.training import Training
+from elman import state
+from elman.configuration.cells import Cell, Linear
+from elman.configuration.training import Training
+from elman.models.committee import Committee
+from elman.models.learner import OnlineRNN
 
 DEFAULT = "Committee"
 """The model for a stream that nothing is known of."""
@@ -35,7 +35,7 @@ def make(name: str, *, lags: int, seed: int, **options: Any) -> tuple[Any, int]:
 
 def load(blob: bytes) -> Any:
     """Return the model that some model's `to_bytes` wrote."""
-    kind = Committee if _state.parse(blob)[0].get("kind") == Committee.__name__ else OnlineRNN
+    kind = Committee if state.parse(blob)[0].get("kind") == Committee.__name__ else OnlineRNN
     return kind.from_bytes(blob)
 
 

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "archive.hpp"
-#include "buffer.hpp"
+#include "simd/buffer.hpp"
 
 namespace elman {
 

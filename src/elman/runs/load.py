@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elman.durable.run import Run
+from elman.runs.run import Run
 
 if TYPE_CHECKING:
     import os

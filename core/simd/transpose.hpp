@@ -2,7 +2,7 @@
 // passes read by columns, and this is done after every update.
 #pragma once
 
-#include "lane.hpp"
+#include "simd/lane.hpp"
 
 namespace elman {
 

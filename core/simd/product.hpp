@@ -6,7 +6,7 @@
 // recursion, where throughput decides.
 #pragma once
 
-#include "lane.hpp"
+#include "simd/lane.hpp"
 
 namespace elman {
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 
-from elman import _state
-from elman._check import whole_number
+from elman import state
 from elman._core import Model as CoreModel
-from elman._growth import is_weight
-from elman._rows import Columns, Float64, Outputs
+from elman.arguments import whole_number
+from elman.models._growth import is_weight
+from elman.models._rows import Columns, Float64, Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -171,7 +171,7 @@ class Model(ABC, Generic[C]):
     def to_bytes(self) -> bytes:
         """Return the whole model as bytes; `from_bytes` continues bit for bit."""
         with self._lock:
-            return _state.dump(self._header(), {} if self._learner is None else self._learner.state())
+            return state.dump(self._header(), {} if self._learner is None else self._learner.state())
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> Self:
@@ -179,8 +179,8 @@ class Model(ABC, Generic[C]):
 
         Anything else is a ValueError that says what is wrong. No code is run.
         """
-        header, arrays = _state.parse(blob)
-        with _state.damaged_if_rejected():
+        header, arrays = state.parse(blob)
+        with state.damaged_if_rejected():
             if header["kind"] != cls.__name__:
                 raise ValueError(f"it is a saved {header['kind']}, not a saved {cls.__name__}")
             model = cls._configured(header)
@@ -193,7 +193,7 @@ class Model(ABC, Generic[C]):
         self._outputs = Outputs(header["n_outputs"], header["scalar"], self._outputs.probability)
         if arrays:
             n_inputs, n_outputs = self._columns.count or 0, self._outputs.count or 1
-            arrays = _state.upgraded(arrays)
+            arrays = state.upgraded(arrays)
             self._check_sizes(arrays, n_inputs, n_outputs)
             self._learner = self._new_learner(n_inputs, n_outputs)
             self._learner.restore(arrays)

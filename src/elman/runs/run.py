@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from elman import _catalogue, _state
-from elman.durable.lags import WithLags
+from elman import state
 from elman.evaluate import LearningCurve, Prequential
+from elman.models import catalogue
+from elman.runs.lags import WithLags
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,20 +177,20 @@ class Run:
             "held_answer": np.array(answer, dtype=np.float64),
             "model": np.frombuffer(self.model.model.to_bytes(), dtype=np.uint8),
         }
-        return _state.dump(header, arrays)
+        return state.dump(header, arrays)
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> Self:
         """Return the run that `to_bytes` wrote; anything else is a ValueError that says what is wrong."""
-        header, arrays = _state.parse(blob)
+        header, arrays = state.parse(blob)
         if header.get("kind") != KIND:
             raise ValueError(f"this is a saved {header.get('kind')}, not the state of a run")
         if header.get("run_format") != _FORMAT:
             raise ValueError(f"the run has format {header.get('run_format')}, this elman reads {_FORMAT}")
-        with _state.damaged_if_rejected():
+        with state.damaged_if_rejected():
             answer = arrays["held_answer"]
             return cls(
-                model=WithLags(_catalogue.load(arrays["model"].tobytes()), arrays["past"]),
+                model=WithLags(catalogue.load(arrays["model"].tobytes()), arrays["past"]),
                 setup=dict(header["setup"]),
                 names=tuple(header["names"]),
                 target=str(header["target"]),
@@ -214,6 +215,6 @@ def begin(
     >>> begin("SRNN-EKF", ("a", "b"), "y", lags=2, seed=0, options={"n_hidden": 5}).setup
     {'model': 'SRNN-EKF', 'lags': 2, 'seed': 0, 'n_hidden': 5}
     """
-    model, own_lags = _catalogue.make(name, lags=lags, seed=seed, **options)
+    model, own_lags = catalogue.make(name, lags=lags, seed=seed, **options)
     setup = {"model": name, "lags": lags, "seed": seed} | options
     return Run(WithLags(model, [math.nan] * own_lags), setup, tuple(names), target)

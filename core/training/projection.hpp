@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "lane.hpp"
+#include "simd/lane.hpp"
 
 namespace elman {
 

@@ -9,14 +9,14 @@ follows comes out as it would have without the crash, to the bit. A stream that 
 be sent on from the sample after the last one in the state.
 """
 
-from elman.durable.atomic import write_atomically
-from elman.durable.contents import Contents, contents
-from elman.durable.load import check_fits, load
-from elman.durable.output import Output, cell
-from elman.durable.run import Answer, Position, Run, begin
-from elman.durable.samples import skip
-from elman.durable.session import Session
-from elman.durable.stop import Stopped, StopSignals
+from elman.runs.atomic import write_atomically
+from elman.runs.contents import Contents, contents
+from elman.runs.load import check_fits, load
+from elman.runs.output import Output, cell
+from elman.runs.run import Answer, Position, Run, begin
+from elman.runs.samples import skip
+from elman.runs.session import Session
+from elman.runs.stop import Stopped, StopSignals
 
 __all__ = [
     "Answer",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elman import _state
+from elman import state
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +31,7 @@ def contents(blob: bytes) -> Contents:
     >>> contents(OnlineRNN(seed=1).to_bytes()).header["cell"]
     {'type': 'SRNN', 'n_hidden': 15}
     """
-    header, arrays = _state.parse(blob)
+    header, arrays = state.parse(blob)
     within = {name for name, array in arrays.items() if array.dtype == np.uint8}
     return Contents(
         header=header,

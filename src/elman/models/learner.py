@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from elman import _state
-from elman._check import instance, one_of
+from elman import state
 from elman._core import Learner as CoreLearner
 from elman._core import core
-from elman._growth import grown, is_weight
-from elman._model import Model, checked_seed, configured, described, part, set_initial_weights
-from elman._names import from_name
-from elman.cells import SRNN, Cell, Linear
-from elman.readouts import RLS, Gradient, Readout
-from elman.training import WOGD, Training
+from elman.arguments import instance, one_of
+from elman.configuration.cells import SRNN, Cell, Linear
+from elman.configuration.names import from_name
+from elman.configuration.readouts import RLS, Gradient, Readout
+from elman.configuration.training import WOGD, Training
+from elman.models._growth import grown, is_weight
+from elman.models._model import Model, checked_seed, configured, described, part, set_initial_weights
 
 if TYPE_CHECKING:
-    from elman._model import State
-    from elman._rows import Float64
+    from elman.models._model import State
+    from elman.models._rows import Float64
 
 
 class OnlineRNN(Model[CoreLearner]):
@@ -109,7 +109,7 @@ class OnlineRNN(Model[CoreLearner]):
         Examples
         --------
         >>> OnlineRNN.named("SRNN-Adam", n_hidden=10, rate=0.01, seed=1).training
-        Adam(rate=0.01, horizon=25, decays=(0.9, 0.999), epsilon=1e-08)
+        Adam(rate=0.01, lookback=25, decays=(0.9, 0.999), epsilon=1e-08)
         """
         if name == "linear":
             return cls(Linear(), **options)
@@ -203,7 +203,7 @@ class OnlineRNN(Model[CoreLearner]):
         )
 
     def _check_sizes(self, arrays: State, n_inputs: int, n_outputs: int) -> None:
-        _state.check(arrays, n_inputs, n_outputs, self.cell.n_hidden)
+        state.check(arrays, n_inputs, n_outputs, self.cell.n_hidden)
 
 
 def _usual_readout(cell: Cell, training: Training | None) -> Readout:

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "archive.hpp"
-#include "buffer.hpp"
+#include "simd/buffer.hpp"
 
 namespace elman {
 

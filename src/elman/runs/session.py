@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from elman.durable.atomic import write_atomically
-from elman.durable.samples import Row, is_truth, rows
-from elman.durable.stop import Stopped, StopSignals
+from elman.runs.atomic import write_atomically
+from elman.runs.samples import Row, is_truth, rows
+from elman.runs.stop import Stopped, StopSignals
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
-    from elman.durable.output import Output
-    from elman.durable.run import Answer, Run
-    from elman.durable.samples import Sample
+    from elman.runs.output import Output
+    from elman.runs.run import Answer, Run
+    from elman.runs.samples import Sample
 
     Report: TypeAlias = Callable[[], None]
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from elman._check import instance, number
+from elman.arguments import instance, number
 
 
 @dataclass(frozen=True)

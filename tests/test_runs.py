@@ -9,10 +9,10 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from elman import OnlineRNN, durable
-from elman.durable import Output, Position, Run, Session, Stopped, StopSignals
-from elman.durable.lags import WithLags
-from elman.durable.samples import rows
+from elman import OnlineRNN, runs
+from elman.runs import Output, Position, Run, Session, Stopped, StopSignals
+from elman.runs.lags import WithLags
+from elman.runs.samples import rows
 from elman.streams import Lagged, kinematics
 
 NAN = math.nan
@@ -20,7 +20,7 @@ NAN = math.nan
 
 @pytest.fixture
 def run():
-    return durable.begin("SRNN-SGD", tuple("abcdefgh"), "y", lags=2, seed=1, options={"n_hidden": 3})
+    return runs.begin("SRNN-SGD", tuple("abcdefgh"), "y", lags=2, seed=1, options={"n_hidden": 3})
 
 
 def samples(count, skipped=0):
@@ -134,7 +134,7 @@ def test_a_damaged_state_is_a_value_error(run, place):
 @pytest.mark.parametrize("every", [None, 1, 64])
 def test_a_session_saves_at_the_end_and_in_between(run, tmp_path, monkeypatch, every):
     saved = []
-    monkeypatch.setattr("elman.durable.session.write_atomically", lambda _, blob: saved.append(blob))
+    monkeypatch.setattr("elman.runs.session.write_atomically", lambda _, blob: saved.append(blob))
     Session(run, tmp_path / "state", every=every).learn(iter(samples(130)))
 
     assert [Run.from_bytes(blob).rows for blob in saved] == {
@@ -159,7 +159,7 @@ def test_a_row_left_open_is_in_the_file_and_may_still_be_settled(run, tmp_path):
     with Output(out, ["row", "prediction", "low", "high", "truth"]) as output:
         Session(run, state, output).learn(iter([(x, y), (x, NAN)]))
     assert out.read_text().splitlines()[2].startswith("2,")
-    resumed = durable.load(state)
+    resumed = runs.load(state)
     with Output(out, ["row"], resumed.output_size) as output:
         Session(resumed, state, output).learn(iter([truth, (x, y)]))
 
@@ -176,7 +176,7 @@ def test_a_signal_stops_between_rows_with_the_state_saved(run, tmp_path):
     with pytest.raises(Stopped, match="SIGTERM"):
         Session(run, tmp_path / "state").converse(until_stopped(), lambda _: None)
 
-    assert durable.load(tmp_path / "state").rows == 10
+    assert runs.load(tmp_path / "state").rows == 10
 
 
 def test_a_signal_while_an_item_is_used_stops_before_the_next():
@@ -198,7 +198,7 @@ def test_skipping_goes_to_the_sample_after_the_position():
     for sample in samples(7):
         position.pass_over(*sample)
     stream = iter(samples(10))
-    durable.skip(stream, position)
+    runs.skip(stream, position)
 
     assert len(list(stream)) == 3
 
@@ -209,30 +209,30 @@ def test_another_or_a_shorter_stream_is_refused():
         position.pass_over(*sample)
 
     with pytest.raises(ValueError, match="has learned 7 samples of this stream, but it has only 5 now"):
-        durable.skip(iter(samples(5)), position)
+        runs.skip(iter(samples(5)), position)
     with pytest.raises(ValueError, match="first 7 samples are not those"):
-        durable.skip(iter(samples(9, skipped=1)), position)
+        runs.skip(iter(samples(9, skipped=1)), position)
 
 
 # Files
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
-    durable.write_atomically(tmp_path / "state", b"old")
+    runs.write_atomically(tmp_path / "state", b"old")
 
     def full(_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="cannot save: No space left on device"):
-        durable.write_atomically(tmp_path / "state", b"new")
+        runs.write_atomically(tmp_path / "state", b"new")
 
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"state": b"old"}
 
 
 def test_saving_through_a_symbolic_link_keeps_the_link(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "state")
-    durable.write_atomically(tmp_path / "link", b"new")
+    runs.write_atomically(tmp_path / "link", b"new")
 
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "state").read_bytes() == b"new"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "lane.hpp"
+#include "simd/lane.hpp"
 
 namespace elman {
 

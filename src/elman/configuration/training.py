@@ -4,17 +4,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from elman import theory
-from elman._check import number, whole_number
+from elman.arguments import number, whole_number
 
 
 class Training:
     """What every training rule is. `OnlineRNN`, saved models and the core know a subclass by its name.
 
-    A rule has either a field `window` or a field `horizon`.
+    A rule has either a field `window` or a field `lookback`.
     """
 
     by_name: ClassVar[dict[str, type["Training"]]] = {}
-    horizon: int
+    lookback: int
 
     def __init_subclass__(cls) -> None:
         Training.by_name[cls.__name__] = cls
@@ -22,7 +22,7 @@ class Training:
     @property
     def window(self) -> int:
         """The number of samples that one update looks at."""
-        return self.horizon
+        return self.lookback
 
 
 @dataclass(frozen=True)
@@ -125,29 +125,29 @@ class SGD(Training):
     """Stochastic gradient descent, ``torch.optim.SGD``: ``p <- p - rate g``, the readout's weights included.
 
     As for `RMSprop` and `Adam`, ``g`` is the gradient of the newest sample's loss, back-propagated through
-    the last `horizon` samples with the current weights (truncated back-propagation through time).
+    the last `lookback` samples with the current weights (truncated back-propagation through time).
 
     Parameters
     ----------
     rate
         Learning rate. The default is the paper's for a simple network on puma8nh; on its other data sets it
         uses .01 to .035, and up to .15 for gated cells.
-    horizon
+    lookback
         Samples that the gradient reaches back. Time per row is linear in it. The paper does not tell its own:
         25 is what fits its run-times.
 
     Examples
     --------
     >>> SGD(rate=0.02)
-    SGD(rate=0.02, horizon=25)
+    SGD(rate=0.02, lookback=25)
     """
 
     rate: float = 0.03
-    horizon: int = 25
+    lookback: int = 25
 
     def __post_init__(self) -> None:
         number("rate", self.rate, above=0)
-        whole_number("horizon", self.horizon, at_least=1)
+        whole_number("lookback", self.lookback, at_least=1)
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class RMSprop(Training):
     rate
         Learning rate. The default is the paper's for a simple network on puma8nh; on its other data sets it
         uses .001 to .01.
-    horizon
+    lookback
         Samples that the gradient reaches back, as for `SGD`.
     decay, epsilon
         PyTorch's ``alpha`` and ``eps``, with its defaults.
@@ -169,17 +169,17 @@ class RMSprop(Training):
     Examples
     --------
     >>> RMSprop()
-    RMSprop(rate=0.007, horizon=25, decay=0.99, epsilon=1e-08)
+    RMSprop(rate=0.007, lookback=25, decay=0.99, epsilon=1e-08)
     """
 
     rate: float = 0.007
-    horizon: int = 25
+    lookback: int = 25
     decay: float = 0.99
     epsilon: float = 1e-8
 
     def __post_init__(self) -> None:
         number("rate", self.rate, above=0)
-        whole_number("horizon", self.horizon, at_least=1)
+        whole_number("lookback", self.lookback, at_least=1)
         _share("decay", self.decay)
         number("epsilon", self.epsilon, above=0)
 
@@ -197,7 +197,7 @@ class Adam(Training):
     rate
         Learning rate. The default is the paper's for a simple network on puma8nh; on its other data sets it
         uses .001 to .01.
-    horizon
+    lookback
         Samples that the gradient reaches back, as for `SGD`.
     decays, epsilon
         PyTorch's ``betas`` and ``eps``, with its defaults.
@@ -205,17 +205,17 @@ class Adam(Training):
     Examples
     --------
     >>> Adam(rate=0.01)
-    Adam(rate=0.01, horizon=25, decays=(0.9, 0.999), epsilon=1e-08)
+    Adam(rate=0.01, lookback=25, decays=(0.9, 0.999), epsilon=1e-08)
     """
 
     rate: float = 0.005
-    horizon: int = 25
+    lookback: int = 25
     decays: tuple[float, float] = (0.9, 0.999)
     epsilon: float = 1e-8
 
     def __post_init__(self) -> None:
         number("rate", self.rate, above=0)
-        whole_number("horizon", self.horizon, at_least=1)
+        whole_number("lookback", self.lookback, at_least=1)
         if not isinstance(self.decays, tuple) or len(self.decays) != 2:
             raise TypeError(f"decays must be a tuple of two numbers, got {self.decays!r}")
         for i, decay in enumerate(self.decays):
@@ -239,7 +239,7 @@ class EKF(Training):
 
     Parameters
     ----------
-    horizon
+    lookback
         Samples that the derivative of the newest answer reaches back. On the data above 2 and 10 gave errors
         within 7 percent of those of 5.
     initial_variance
@@ -255,16 +255,16 @@ class EKF(Training):
     Examples
     --------
     >>> EKF(process_noise=1e-4)
-    EKF(horizon=5, initial_variance=0.2, process_noise=0.0001, measurement_noise=0.3)
+    EKF(lookback=5, initial_variance=0.2, process_noise=0.0001, measurement_noise=0.3)
     """
 
-    horizon: int = 5
+    lookback: int = 5
     initial_variance: float = 0.2
     process_noise: float = 1e-5
     measurement_noise: float = 0.3
 
     def __post_init__(self) -> None:
-        whole_number("horizon", self.horizon, at_least=1)
+        whole_number("lookback", self.lookback, at_least=1)
         number("initial_variance", self.initial_variance, above=0)
         number("process_noise", self.process_noise, at_least=0)
         number("measurement_noise", self.measurement_noise, above=0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from elman.durable.run import Position
+from elman.runs.run import Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import ClassVar
 
-from elman._check import whole_number
+from elman.arguments import whole_number
 
 
 @dataclass(frozen=True)

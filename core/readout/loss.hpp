@@ -1,7 +1,7 @@
 // The two losses: half the squared error, and cross-entropy after a sigmoid (Appendix A of the paper).
 #pragma once
 
-#include "lane.hpp"
+#include "simd/lane.hpp"
 
 namespace elman {
 

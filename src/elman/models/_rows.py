@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elman import _frames
+from elman.models import _frames
 
 Float64 = NDArray[np.float64]
 

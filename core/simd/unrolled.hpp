@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "lane.hpp"
+#include "simd/lane.hpp"
 
 namespace elman {
 

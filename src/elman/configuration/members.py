@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from elman._check import instance
-from elman.cells import GRU, LSTM, SRNN, Cell, Linear
-from elman.readouts import RLS, Gradient, Readout
-from elman.training import EKF, WOGD, Adam, Training
+from elman.arguments import instance
+from elman.configuration.cells import GRU, LSTM, SRNN, Cell, Linear
+from elman.configuration.readouts import RLS, Gradient, Readout
+from elman.configuration.training import EKF, WOGD, Adam, Training
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,7 +76,7 @@ _SKIP, _NO_SKIP = Gradient(skip=True), Gradient()
 
 
 def _filter(noise: float, process_noise: float = 1e-5) -> EKF:
-    return EKF(horizon=5, initial_variance=0.2, process_noise=process_noise, measurement_noise=noise)
+    return EKF(lookback=5, initial_variance=0.2, process_noise=process_noise, measurement_noise=noise)
 
 
 # Found by forward selection on the streams of benchmarks/accuracy.py, then thinned for speed. What a member
@@ -95,7 +95,7 @@ DEFAULT_MEMBERS = (
     Member(
         "linear Kalman filter",
         Linear(),
-        EKF(horizon=1, initial_variance=1.0, process_noise=1e-5, measurement_noise=0.1),
+        EKF(lookback=1, initial_variance=1.0, process_noise=1e-5, measurement_noise=0.1),
         _SKIP,
     ),
     # So sure that all weights are 0 that it says what the scaling says. On noise nothing is better.
@@ -104,7 +104,7 @@ DEFAULT_MEMBERS = (
 
 
 # Where no covariance fits: a linear model that costs a few operations a weight.
-_WIDE = Member("linear Adam", Linear(), Adam(rate=0.003, horizon=1), _SKIP)
+_WIDE = Member("linear Adam", Linear(), Adam(rate=0.003, lookback=1), _SKIP)
 
 
 def default_members(n_inputs: int, n_lagged: int) -> tuple[Member, ...]:

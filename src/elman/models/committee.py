@@ -6,22 +6,31 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from elman import _state
-from elman._check import instance, number, one_of, whole_number
+from elman import state
 from elman._core import Committee as CoreCommittee
 from elman._core import core
-from elman._growth import grown
-from elman._model import Model, checked_seed, chunks, configured, described, matrix, part, set_initial_weights
-from elman.cells import Cell
-from elman.members import Member, default_members
-from elman.readouts import Readout
-from elman.training import Training
+from elman.arguments import instance, number, one_of, whole_number
+from elman.configuration.cells import Cell
+from elman.configuration.members import Member, default_members
+from elman.configuration.readouts import Readout
+from elman.configuration.training import Training
+from elman.models._growth import grown
+from elman.models._model import (
+    Model,
+    checked_seed,
+    chunks,
+    configured,
+    described,
+    matrix,
+    part,
+    set_initial_weights,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from elman._model import State
-    from elman._rows import Columns, Float64, Outputs
+    from elman.models._model import State
+    from elman.models._rows import Columns, Float64, Outputs
 
 
 _MOST_LAGS = 1000
@@ -245,8 +254,8 @@ class Committee(Model[CoreCommittee]):
         own = _by_member(arrays)
         for i, member in enumerate(self.members):
             columns = n_inputs + n_lagged * member.lagged
-            _state.check(own[i], columns, n_outputs, member.cell.n_hidden)
-        _state.check_finite({name: a for name, a in arrays.items() if not name.startswith("member")})
+            state.check(own[i], columns, n_outputs, member.cell.n_hidden)
+        state.check_finite({name: a for name, a in arrays.items() if not name.startswith("member")})
 
 
 def _with_several_outputs(old: State, new: State) -> State:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from elman.cells import Cell
-from elman.training import Training
+from elman.configuration.cells import Cell
+from elman.configuration.training import Training
 
 T = TypeVar("T")
 
