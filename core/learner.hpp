@@ -1,4 +1,4 @@
-// One model on one stream: scaling, network and training put together.
+// A bare learner: a network with its training, on rows that are prepared already.
 #pragma once
 
 #include <cmath>
@@ -10,115 +10,126 @@
 #include <vector>
 
 #include "archive.hpp"
-#include "model.hpp"
 #include "network.hpp"
+#include "prepare/columns.hpp"
+#include "random.hpp"
 #include "registry.hpp"
-#include "prepare/scaling.hpp"
+#include "training/smoothness.hpp"
 
 namespace elman {
 
+// A cell, a training or a readout by name, with its numbers.
+struct Part {
+  std::string name;
+  Options options;
+};
+
 struct LearnerOptions {
-  int n_inputs;  // features of a row, without the constant 1 that is appended here
+  Columns columns;  // of a row, without the constant 1 that is appended here
   int n_outputs;
   int window;  // samples that an update looks at
   Loss loss;
-  bool scale;
-  std::string cell, training, readout;
-  Options cell_options, training_options, readout_options;
+  Part cell, training, readout;
+};
+
+// Prepared rows: the lagged columns and the features of each, successive rows `step` apart.
+struct Rows {
+  const double* lagged;
+  const double* features;
+  std::size_t step;
+
+  Rows row(std::size_t i) const { return {lagged + i * step, features + i * step, step}; }
 };
 
 // What the outside sees, whatever the number type, the cell and the training.
-class Learner : public Model {
+class Learner {
  public:
-  // `run` over rows that are `step` elements apart.
-  virtual void run_rows(const double* X, std::size_t step, const double* Y, std::size_t rows,
-                        double* answers) = 0;
-  // Learns one sample like `learn` and measures the smoothness of the error surface along the step (section
-  // IV-A3).
-  virtual double learn_measured(const double* x, const double* y) = 0;
-  // The gradient of the mean loss of the window as of now, in the layout of the weights in `exchange`.
+  virtual ~Learner() = default;
+
+  // Draws the initial weights. Each column of a matrix has a random stream of its own, so that inputs and
+  // outputs which come later change no other weight.
+  virtual void initialise(const std::vector<std::uint64_t>& seed) = 0;
+  // The answer to a row, n_outputs numbers; changes nothing that `run` or `exchange` could see.
+  virtual void predict(Rows row, double* answer) = 0;
+  // Answers every row, then learns from its targets, NaN where unknown; successive ones `target_step` apart.
+  virtual void run(Rows rows, const double* targets, std::size_t target_step, std::size_t n,
+                   double* answers) = 0;
+  // From now on every update is measured, see SmoothnessProbe, or none.
+  virtual void measure(bool on) = 0;
+  // Of the last update that was measured.
+  virtual double smoothness() const = 0;
+  virtual double local_regret() const = 0;
+  // Walks the weights, or the gradient of the mean loss of the window as of now, in the same layout.
+  virtual void exchange_weights(Archive& archive) = 0;
   virtual void gradient(Archive& out) = 0;
+  // Walks the whole state, see Archive. `restored` must follow if anything was written.
+  virtual void exchange(Archive& archive) = 0;
+  virtual void restored() = 0;
 };
 
 template <class T>
 class LearnerOf final : public Learner {
  public:
   explicit LearnerOf(const LearnerOptions& options)
-      : n_features_(options.n_inputs),
+      : n_lagged_(options.columns.lagged()),
+        n_features_(options.columns.features),
         n_outputs_(options.n_outputs),
         capacity_(options.window),
-        scale_inputs_(options.scale),
-        scale_targets_(options.scale && options.loss == Loss::squared),
-        network_(make_cell<T>(options.cell,
-                              {n_features_ + 1, options.cell_options.integer("n_hidden"), capacity_ + 1},
-                              options.cell_options),
-                 {n_outputs_, options.cell_options.integer("n_hidden"), n_features_ + 1, capacity_ + 1,
-                  options.readout_options.integer("skip") != 0},
-                 options.loss),
-        training_(make_training<T>(options.training, options.training_options)),
-        least_squares_(make_least_squares(options.readout, options.readout_options, network_.readout)),
-        inputs_(n_features_),
-        outputs_(n_outputs_),
-        row_(n_features_ + 1),
+        inputs_(options.columns.inputs()),
+        network_(make_cell(options), readout_sizes(options), options.loss,
+                 !find(readouts(), options.readout.name)),
+        training_(find(trainings<T>(), options.training.name)(options.training.options, network_)),
+        least_squares_(find(readouts(), options.readout.name)
+                           ? std::make_unique<LeastSquares<T>>(options.readout.options, network_.readout)
+                           : nullptr),
+        row_(inputs_.size()),
         target_(n_outputs_),
-        answer_(n_outputs_) {
-    network_.readout_is_trained = least_squares_ == nullptr;
+        answer_(n_outputs_) {}
+
+  void initialise(const std::vector<std::uint64_t>& seed) override {
+    draw(network_.recurrence, seed);
+    draw(network_.readout.parameters(), seed);
   }
 
-  void predict(const double* x, double* answer) override {
-    scale_row(x, [this](int j, double value) {
-      Regime regime = inputs_[j];
-      regime.observe(value);
-      return regime.moments;
-    });
+  void predict(Rows row, double* answer) override {
     // The row behind the window is scratch: the next push overwrites it.
-    push_row();
+    push(row);
     read_answer(answer);
     network_.window.pop_back();
   }
 
-  void learn(const double* x, const double* y) override {
-    advance(x);
-    settle(y, nullptr);
-  }
-
-  void run(const double* X, const double* Y, std::size_t rows, double* answers) override {
-    run_rows(X, n_features_, Y, rows, answers);
-  }
-
-  void run_rows(const double* X, std::size_t step, const double* Y, std::size_t rows,
-                double* answers) override {
-    for (std::size_t i = 0; i < rows; ++i) {
-      advance(X + i * step);
+  void run(Rows rows, const double* targets, std::size_t target_step, std::size_t n,
+           double* answers) override {
+    for (std::size_t i = 0; i < n; ++i) {
+      push(rows.row(i));
+      ++samples_;
       read_answer(answers + i * n_outputs_);
-      settle(Y + i * n_outputs_, nullptr);
+      settle(targets + i * target_step);
     }
   }
 
-  double learn_measured(const double* x, const double* y) override {
-    double smoothness = std::numeric_limits<double>::quiet_NaN();
-    advance(x);
-    settle(y, &smoothness);
-    return smoothness;
-  }
+  void measure(bool on) override { measures_ = on; }
+  double smoothness() const override { return smoothness_; }
+  double local_regret() const override { return training_->local_regret(); }
 
-  Meters meters() const override { return {samples_, steps_, training_->local_regret}; }
+  void exchange_weights(Archive& archive) override {
+    network_.recurrence.exchange(archive, "", network_.recurrence.weights);
+    network_.readout.parameters().exchange(archive, "", network_.readout.weights());
+  }
 
   void gradient(Archive& out) override {
     network_.differentiate_window(0);
     const T scale = T(1) / T(std::max(1, network_.window.labelled(0)));
-    for (T& g : network_.gradient) g *= scale;
-    for (T& g : network_.readout_gradient) g *= scale;
-    exchange_weights(out, network_.gradient, network_.readout_gradient);
+    for (Parameters<T>* group : {&network_.recurrence, &network_.readout.parameters()}) {
+      for (T& g : group->gradient) g *= scale;
+      group->exchange(out, "", group->gradient);
+    }
   }
 
   void exchange(Archive& archive) override {
     archive.value("samples", samples_);
     archive.value("steps", steps_);
-    archive.value("local_regret", training_->local_regret);
-    exchange_regimes(archive, "input", inputs_);
-    exchange_regimes(archive, "target", outputs_);
-    exchange_weights(archive, network_.weights, network_.readout.weights());
+    exchange_weights(archive);
     network_.cell->exchange_state(archive);
     training_->exchange(archive, network_);
     if (least_squares_ != nullptr) least_squares_->exchange(archive);
@@ -128,108 +139,95 @@ class LearnerOf final : public Learner {
     if (size < 0 || size > capacity_ || size > samples_)
       throw std::invalid_argument("window_size is out of range");
     window.resize(int(size));
-    archive.array("window_inputs", window.inputs(), size, n_features_ + 1, n_features_ + 1);
-    archive.array("window_targets", window.targets(), n_outputs_, size, window.target_step());
+    const Axis samples{"sample", std::size_t(size)}, outputs{"output", std::size_t(n_outputs_)};
+    archive.array("window_inputs", window.inputs(), samples, inputs_, inputs_.size());
+    archive.targets("window_targets", window.targets(), outputs, samples, window.target_step());
   }
 
   void restored() override {
     network_.window.recount();
     network_.clock = samples_ - network_.window.size();
-    network_.cell->refresh(network_.weights.data());
+    network_.refresh();
     if (samples_ == 0) training_->prepare(network_);
-    network_.cell->refresh(network_.weights.data());
+    network_.refresh();
     network_.forward(0);
   }
 
  private:
-  static constexpr double kUnscaledLimit = 1e6;
+  static constexpr double kInitialDeviation = 0.1;  // of the initial weights, section IV of the paper
 
-  // The row as the network sees it, into row_; `moments(j, value)` gives the statistics to scale feature j
-  // with.
-  template <class MomentsOf>
-  void scale_row(const double* x, MomentsOf moments) {
-    for (int j = 0; j < n_features_; ++j) {
-      const Moments m = moments(j, x[j]);
-      if (scale_inputs_)
-        row_[j] = T(m.standardise_feature(x[j]));
-      else
-        row_[j] = T(std::clamp(std::isnan(x[j]) ? m.mean : x[j], -kUnscaledLimit, kUnscaledLimit));
-    }
-    row_[n_features_] = 1;
+  static std::unique_ptr<Cell<T>> make_cell(const LearnerOptions& o) {
+    const int n_hidden = o.cell.options.integer("n_hidden");
+    return find(cells<T>(), o.cell.name)({o.columns.inputs(), n_hidden, o.window + 1}, o.cell.options);
+  }
+  static ReadoutSizes readout_sizes(const LearnerOptions& o) {
+    return {o.n_outputs, o.cell.options.integer("n_hidden"), o.columns.inputs(), o.window + 1,
+            o.readout.options.integer("skip") != 0};
   }
 
-  // Appends row_ to the window, its target unknown, and runs the network over it.
-  void push_row() {
+  // Weights ~ N(0, 0.1²); D, what a readout makes of the inputs alone, stays 0.
+  static void draw(Parameters<T>& group, std::vector<std::uint64_t> seed) {
+    const std::size_t n_seed = seed.size();
+    for (const Block& block : group.blocks) {
+      const std::string name = block.name;
+      if (name == "D") continue;
+      seed.resize(n_seed + 1);
+      seed.insert(seed.end(), name.begin(), name.end());
+      for (std::size_t i = 0; i < block.outer.size(); ++i) {
+        // The constant is the last input; its stream has the number that no feature has.
+        seed[n_seed] = block.outer.label(i) == Columns::kConstant ? 0 : i + 1;
+        NormalStream stream(seed);
+        for (std::size_t j = 0; j < block.inner.size(); ++j)
+          group.weights[block.place(i, j)] = T(stream.next(0, kInitialDeviation));
+      }
+    }
+  }
+
+  // Appends a row to the window, its target unknown, and runs the network over it.
+  void push(Rows row) {
+    T* out = std::copy_n(row.lagged, n_lagged_, row_.data());
+    std::copy_n(row.features, n_features_, out)[0] = 1;
     std::fill(target_.begin(), target_.end(), std::numeric_limits<T>::quiet_NaN());
     network_.window.push(row_.data(), target_.data());
     network_.forward(network_.window.size() - 1);
   }
 
-  // Takes in the row of a new sample whose target is not known yet.
-  void advance(const double* x) {
-    scale_row(x, [this](int j, double value) {
-      inputs_[j].observe(value);
-      return inputs_[j].moments;
-    });
-    push_row();
-    ++samples_;
+  void read_answer(double* answer) {
+    network_.answer(answer_.data());
+    std::copy(answer_.begin(), answer_.end(), answer);
   }
 
   // Learns from the targets of the newest sample and brings the trajectory up to date with the new weights:
   // that pass is the next row's forward pass, done early.
-  void settle(const double* y, double* smoothness) {
+  void settle(const double* y) {
     const int first = network_.window.size() > capacity_ ? 1 : 0;
-    if (label(y)) {
-      training_->update(network_, first, ++steps_, smoothness);
-      if (least_squares_ != nullptr) learn_readout();
-    }
+    std::copy_n(y, n_outputs_, target_.data());
+    network_.window.relabel(target_.data());
+    smoothness_ = std::numeric_limits<double>::quiet_NaN();
+    if (std::any_of(y, y + n_outputs_, [](double value) { return !std::isnan(value); })) learn(first);
     if (first == 1) network_.drop_first();
     network_.forward(0);
   }
 
-  // The trajectory is still that of the weights which made the answer.
-  void learn_readout() {
+  void learn(int first) {
+    if (measures_) probe_.before(network_, first);
+    training_->update(network_, first, ++steps_);
+    if (measures_) smoothness_ = probe_.after(network_, first);
+    if (least_squares_ == nullptr) return;
+    // The trajectory is still that of the weights which made the answer.
     const int last = network_.window.size() - 1;
     least_squares_->learn(network_.readout, network_.cell->hidden(last + 1), network_.window.input(last),
                           network_.window.targets() + last, network_.window.target_step(), steps_);
   }
 
-  // Scales the targets into the newest row of the window. True if any is known.
-  bool label(const double* y) {
-    bool known = false;
-    for (int k = 0; k < n_outputs_; ++k) {
-      outputs_[k].observe(y[k]);
-      known |= !std::isnan(y[k]);
-      if (std::isnan(y[k]))
-        target_[k] = T(y[k]);
-      else if (scale_targets_)
-        target_[k] = T(outputs_[k].moments.standardise(y[k]));
-      else
-        target_[k] = T(std::clamp(y[k], -kUnscaledLimit, kUnscaledLimit));
-    }
-    network_.window.relabel(target_.data());
-    return known;
-  }
-
-  // The readout of the newest state, in the units of the target.
-  void read_answer(double* answer) {
-    network_.answer(answer_.data());
-    for (int k = 0; k < n_outputs_; ++k)
-      answer[k] = scale_targets_ ? outputs_[k].moments.restore(answer_[k]) : double(answer_[k]);
-  }
-
-  void exchange_weights(Archive& archive, Buffer<T>& weights, Buffer<T>& readout) {
-    for (const Block& block : network_.cell->blocks())
-      archive.array(block.name, weights.data() + block.offset, block.columns, block.rows, block.stride);
-    network_.readout.exchange(archive, "", readout);
-  }
-
-  int n_features_, n_outputs_, capacity_;
-  bool scale_inputs_, scale_targets_;
+  int n_lagged_, n_features_, n_outputs_, capacity_;
+  Axis inputs_;
   Network<T> network_;
   std::unique_ptr<Training<T>> training_;
   std::unique_ptr<LeastSquares<T>> least_squares_;  // what the readout learns by, if not by the training
-  std::vector<Regime> inputs_, outputs_;
+  SmoothnessProbe<T> probe_;
+  bool measures_ = false;
+  double smoothness_ = std::numeric_limits<double>::quiet_NaN();
   std::int64_t samples_ = 0, steps_ = 0;
   Buffer<T> row_, target_, answer_;
 };

@@ -4,35 +4,45 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
-#include "simd/buffer.hpp"
 #include "cell/cell.hpp"
+#include "parameters.hpp"
 #include "readout/readout.hpp"
 #include "window.hpp"
 
 namespace elman {
 
 // The samples of the window a training looks at are rows [first, window.size()). Gradients are of summed
-// losses, and overwrite `gradient` and `readout_gradient`.
+// losses, and overwrite those of the parameters.
 template <class T>
 struct Network {
-  Network(std::unique_ptr<Cell<T>> new_cell, ReadoutSizes sizes, Loss loss)
+  // `readout_is_trained`: by the training; otherwise it learns by itself.
+  Network(std::unique_ptr<Cell<T>> new_cell, const ReadoutSizes& sizes, Loss loss, bool readout_is_trained)
       : cell(std::move(new_cell)),
+        recurrence(Parameters<T>::Role::recurrence, cell->blocks(), cell->n_weights()),
         readout(sizes, loss),
         window(sizes.n_inputs, sizes.n_outputs, sizes.capacity),
-        weights(cell->n_weights()),
-        gradient(cell->n_weights()),
-        readout_gradient(readout.weights().size()) {}
+        trained{&recurrence} {
+    if (readout_is_trained) trained.push_back(&readout.parameters());
+  }
+  Network(const Network&) = delete;
 
   std::unique_ptr<Cell<T>> cell;
+  Parameters<T> recurrence;
   Readout<T> readout;
   Window<T> window;
-  Buffer<T> weights, gradient, readout_gradient;
-  std::int64_t clock = 0;          // samples of the stream before the window
-  bool readout_is_trained = true;  // by the training; otherwise it learns by itself
+  std::vector<Parameters<T>*> trained;  // what a training changes
+  std::int64_t clock = 0;               // samples of the stream before the window
+
+  // Must be called whenever a training has changed weights.
+  void refresh() { cell->refresh(recurrence.weights.data()); }
 
   // Runs the network over rows [first, size) of the window.
-  void forward(int first) { cell->forward(weights.data(), window.inputs(), first, window.size(), clock); }
+  void forward(int first) { forward(recurrence.weights, first); }
+  void forward(const Buffer<T>& weights, int first) {
+    cell->forward(weights.data(), window.inputs(), first, window.size(), clock);
+  }
 
   // The model's answer to the newest sample.
   void answer(T* out) { readout.answer(cell->hidden(window.size()), window.input(window.size() - 1), out); }
@@ -47,7 +57,7 @@ struct Network {
   // The loss of all samples.
   void differentiate_window(int first) {
     readout.differentiate(cell->hidden(first + 1), window.input(first), window.targets() + first,
-                          window.target_step(), window.size() - first, readout_gradient.data());
+                          window.target_step(), window.size() - first);
     back_propagate(first);
   }
 
@@ -56,7 +66,7 @@ struct Network {
     const int last = window.size() - 1;
     readout.silence(last - first);
     readout.differentiate(cell->hidden(last + 1), window.input(last), window.targets() + last,
-                          window.target_step(), 1, readout_gradient.data(), last - first);
+                          window.target_step(), 1, last - first);
     back_propagate(first);
   }
 
@@ -64,15 +74,14 @@ struct Network {
   void differentiate_output(int first, int k) {
     const int last = window.size() - 1;
     readout.silence(last - first);
-    readout.differentiate_output(cell->hidden(last + 1), window.input(last), k, readout_gradient.data(),
-                                 last - first);
+    readout.differentiate_output(cell->hidden(last + 1), window.input(last), k, last - first);
     back_propagate(first);
   }
 
  private:
   void back_propagate(int first) {
     cell->backward(readout.dLdh(), first, window.size(), clock);
-    cell->gradient(window.inputs(), first, window.size(), gradient.data());
+    cell->gradient(window.inputs(), first, window.size(), recurrence.gradient.data());
   }
 };
 

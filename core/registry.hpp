@@ -1,9 +1,12 @@
-// Every cell and every training by name.
+// Every cell, training and readout by name: what is listed here exists.
 #pragma once
 
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "cell/clockwork.hpp"
 #include "cell/gru.hpp"
@@ -21,34 +24,59 @@
 
 namespace elman {
 
+// Names, each with what makes the thing of that name.
+template <class Make>
+using Named = std::vector<std::pair<std::string, Make>>;
+
 template <class T>
-std::unique_ptr<Cell<T>> make_cell(const std::string& name, CellSizes sizes, const Options& options) {
-  if (name == "SRNN") return std::make_unique<SRNN<T>>(sizes);
-  if (name == "LSTM") return std::make_unique<LSTM<T>>(sizes);
-  if (name == "GRU") return std::make_unique<GRU<T>>(sizes);
-  if (name == "Clockwork") return std::make_unique<Clockwork<T>>(sizes, options);
-  if (name == "NARX") return std::make_unique<NARX<T>>(sizes, options);
-  if (name == "Linear") return std::make_unique<Linear<T>>(sizes);
-  throw std::invalid_argument("there is no cell called '" + name + "'");
+using MakeCell = std::unique_ptr<Cell<T>> (*)(const CellSizes&, const Options&);
+template <class T>
+using MakeTraining = std::unique_ptr<Training<T>> (*)(const Options&, Network<T>&);
+
+// A constructor as a function; a cell that has no options need not take any.
+template <class T, class C>
+std::unique_ptr<Cell<T>> make_cell(const CellSizes& sizes, const Options& options) {
+  if constexpr (std::is_constructible_v<C, CellSizes, const Options&>)
+    return std::make_unique<C>(sizes, options);
+  else
+    return std::make_unique<C>(sizes);
+}
+template <class T, class C>
+std::unique_ptr<Training<T>> make_training(const Options& options, Network<T>& network) {
+  return std::make_unique<C>(options, network);
 }
 
 template <class T>
-std::unique_ptr<Training<T>> make_training(const std::string& name, const Options& options) {
-  if (name == "WOGD") return std::make_unique<WOGD<T>>(options);
-  if (name == "SGD") return std::make_unique<SGD<T>>(options);
-  if (name == "RMSprop") return std::make_unique<RMSprop<T>>(options);
-  if (name == "Adam") return std::make_unique<Adam<T>>(options);
-  if (name == "EKF") return std::make_unique<EKF<T>>(options);
-  throw std::invalid_argument("there is no training called '" + name + "'");
+const Named<MakeCell<T>>& cells() {
+  static const Named<MakeCell<T>> all = {
+      {"SRNN", make_cell<T, SRNN<T>>}, {"LSTM", make_cell<T, LSTM<T>>},
+      {"GRU", make_cell<T, GRU<T>>},   {"Clockwork", make_cell<T, Clockwork<T>>},
+      {"NARX", make_cell<T, NARX<T>>}, {"Linear", make_cell<T, Linear<T>>},
+  };
+  return all;
 }
 
-// What a readout learns by, or nothing if the training takes care of it.
 template <class T>
-std::unique_ptr<LeastSquares<T>> make_least_squares(const std::string& name, const Options& options,
-                                                    const Readout<T>& readout) {
-  if (name == "Gradient") return nullptr;
-  if (name == "RLS") return std::make_unique<LeastSquares<T>>(options, readout);
-  throw std::invalid_argument("there is no readout called '" + name + "'");
+const Named<MakeTraining<T>>& trainings() {
+  static const Named<MakeTraining<T>> all = {
+      {"WOGD", make_training<T, WOGD<T>>},       {"SGD", make_training<T, SGD<T>>},
+      {"RMSprop", make_training<T, RMSprop<T>>}, {"Adam", make_training<T, Adam<T>>},
+      {"EKF", make_training<T, EKF<T>>},
+  };
+  return all;
+}
+
+// Readouts, and whether they learn by least squares instead of by the training.
+inline const Named<bool>& readouts() {
+  static const Named<bool> all = {{"Gradient", false}, {"RLS", true}};
+  return all;
+}
+
+template <class Make>
+const Make& find(const Named<Make>& all, const std::string& name) {
+  for (const auto& [known, make] : all)
+    if (known == name) return make;
+  throw std::invalid_argument("there is no '" + name + "' in this core");
 }
 
 }  // namespace elman

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "simd/buffer.hpp"
 #include "simd/lane.hpp"
@@ -63,11 +64,14 @@ class Window {
     return n;
   }
 
-  // Makes room for n samples whose rows are then written in place; `recount` must follow.
+  // Makes room for n samples, of which nothing is known until it is written in place; `recount` must follow.
   void resize(int n) {
     if (n == size_) return;
     begin_ = 0;
     size_ = n;
+    std::fill_n(inputs(), std::size_t(n) * n_inputs_, T(0));
+    for (std::size_t k = 0; k < n_outputs_; ++k)
+      std::fill_n(targets() + k * rows_, n, std::numeric_limits<T>::quiet_NaN());
   }
   void recount() {
     labelled_ = 0;

@@ -5,15 +5,18 @@
 #include <vector>
 
 #include "archive.hpp"
-#include "block.hpp"
+#include "parameters.hpp"
 #include "simd/lane.hpp"
 
 namespace elman {
 
 struct CellSizes {
-  int n_inputs;  // with the constant
+  Axis inputs;  // with the constant
   int n_hidden;
   int capacity;  // largest number of samples that a pass covers
+  int n_inputs = int(inputs.size());
+
+  Axis hidden() const { return {"hidden", std::size_t(n_hidden)}; }
 };
 
 // A recurrence and its trajectory over the samples of a window. Slot i of the trajectory is the state before

@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "simd/buffer.hpp"
+#include "cell/cell.hpp"
+#include "cell/masked_recursion.hpp"
 #include "options.hpp"
+#include "simd/buffer.hpp"
 #include "simd/product.hpp"
 #include "simd/transpose.hpp"
 #include "simd/unrolled.hpp"
-#include "cell/cell.hpp"
-#include "cell/masked_recursion.hpp"
 
 namespace elman {
 
@@ -154,7 +154,9 @@ class Clockwork final : public Cell<T> {
 
   void drop_first() override { std::copy(hidden(1), hidden(2), hidden(0)); }
 
-  void exchange_state(Archive& archive) override { archive.array("state", hidden(0), 1, n_hidden_, stride_); }
+  void exchange_state(Archive& archive) override {
+    archive.vector("state", hidden(0), this->sizes_.hidden());
+  }
 
  private:
   using Recursion = MaskedRecursion<T>;
@@ -208,8 +210,8 @@ class Clockwork final : public Cell<T> {
 
   static std::vector<Block> layout(CellSizes s) {
     const int stride = padded<T>(s.n_hidden);
-    return {{"U", 0, stride, s.n_hidden, s.n_inputs},
-            {"W", std::size_t(s.n_inputs) * stride, stride, s.n_hidden, s.n_hidden}};
+    return {{"U", 0, stride, s.inputs, s.hidden()},
+            {"W", std::size_t(s.n_inputs) * stride, stride, s.hidden(), s.hidden()}};
   }
   T* recurrent(T* weights) const { return weights + std::size_t(n_inputs_) * stride_; }
   const T* recurrent(const T* weights) const { return weights + std::size_t(n_inputs_) * stride_; }

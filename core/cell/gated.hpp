@@ -5,9 +5,9 @@
 #include <array>
 #include <vector>
 
+#include "cell/cell.hpp"
 #include "simd/buffer.hpp"
 #include "simd/product.hpp"
-#include "cell/cell.hpp"
 
 namespace elman {
 
@@ -37,7 +37,9 @@ class Gated : public Cell<T> {
 
   void drop_first() override { std::copy_n(hidden(1), std::size_t(stride_), hidden(0)); }
 
-  void exchange_state(Archive& archive) override { archive.array("state", hidden(0), 1, n_hidden_, stride_); }
+  void exchange_state(Archive& archive) override {
+    archive.vector("state", hidden(0), this->sizes_.hidden());
+  }
 
  protected:
   // The names of the gates' matrices: U and W of the first gate, then of the second.
@@ -126,9 +128,9 @@ class Gated : public Cell<T> {
     std::vector<Block> blocks;
     for (int g = 0; g < Gates; ++g) {
       const std::size_t row = std::size_t(g) * stride;
-      blocks.push_back({names[2 * g], row, column, s.n_hidden, s.n_inputs});
+      blocks.push_back({names[2 * g], row, column, s.inputs, s.hidden()});
       blocks.push_back(
-          {names[2 * g + 1], std::size_t(s.n_inputs) * column + row, column, s.n_hidden, s.n_hidden});
+          {names[2 * g + 1], std::size_t(s.n_inputs) * column + row, column, s.hidden(), s.hidden()});
     }
     return blocks;
   }

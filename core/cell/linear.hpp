@@ -8,7 +8,7 @@ namespace elman {
 template <class T>
 class Linear final : public Cell<T> {
  public:
-  explicit Linear(CellSizes sizes) : Cell<T>({sizes.n_inputs, 0, sizes.capacity}, {}, 0) {}
+  explicit Linear(CellSizes sizes) : Cell<T>({sizes.inputs, 0, sizes.capacity}, {}, 0) {}
 
   T* hidden(int) override { return nullptr; }
   void refresh(T*) override {}

@@ -42,7 +42,7 @@ class LSTM final : public Gated<T, 4> {
 
   void exchange_state(Archive& archive) override {
     Gated<T, 4>::exchange_state(archive);
-    archive.array("cell_state", cell(0), 1, this->n_hidden_, this->stride_);
+    archive.vector("cell_state", cell(0), this->sizes_.hidden());
   }
 
  private:

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "simd/buffer.hpp"
+#include "cell/cell.hpp"
 #include "options.hpp"
+#include "simd/buffer.hpp"
 #include "simd/product.hpp"
 #include "simd/transpose.hpp"
 #include "simd/unrolled.hpp"
-#include "cell/cell.hpp"
 
 namespace elman {
 
@@ -73,7 +73,8 @@ class NARX final : public Cell<T> {
   void drop_first() override { std::copy(hidden(2 - delays_), hidden(2), hidden(1 - delays_)); }
 
   void exchange_state(Archive& archive) override {
-    archive.array("state", hidden(1 - delays_), delays_, n_hidden_, stride_);
+    archive.array("state", hidden(1 - delays_), {"delay", std::size_t(delays_)}, this->sizes_.hidden(),
+                  stride_);
   }
 
  private:
@@ -85,10 +86,17 @@ class NARX final : public Cell<T> {
   };
   using PassFunction = void (*)(const Pass&);
 
+  // The hidden units one step ago, two steps ago, ...
+  static Axis delayed(const CellSizes& s, int delays) {
+    std::vector<Label> labels;
+    for (std::uint64_t d = 0; d < std::uint64_t(delays); ++d)
+      for (std::uint64_t i = 0; i < std::uint64_t(s.n_hidden); ++i) labels.push_back({d << 30 | i});
+    return {"delayed hidden", std::move(labels)};
+  }
   static std::vector<Block> layout(CellSizes s, int delays) {
     const int stride = padded<T>(s.n_hidden);
-    return {{"U", 0, stride, s.n_hidden, s.n_inputs},
-            {"W", std::size_t(s.n_inputs) * stride, stride, s.n_hidden, delays * s.n_hidden}};
+    return {{"U", 0, stride, s.inputs, s.hidden()},
+            {"W", std::size_t(s.n_inputs) * stride, stride, delayed(s, delays), s.hidden()}};
   }
   const T* recurrent(const T* weights) const { return weights + std::size_t(n_inputs_) * stride_; }
   bool is_unrolled() const { return n_hidden_ <= Unrolled<T>::kLargest; }

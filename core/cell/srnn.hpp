@@ -5,10 +5,10 @@
 #include <array>
 #include <vector>
 
+#include "cell/cell.hpp"
 #include "simd/buffer.hpp"
 #include "simd/product.hpp"
 #include "simd/transpose.hpp"
-#include "cell/cell.hpp"
 
 #ifndef ELMAN_UNROLLED
 #define ELMAN_UNROLLED 24
@@ -66,7 +66,9 @@ class SRNN final : public Cell<T> {
 
   void drop_first() override { std::copy(hidden(1), hidden(2), hidden(0)); }
 
-  void exchange_state(Archive& archive) override { archive.array("state", hidden(0), 1, n_hidden_, stride_); }
+  void exchange_state(Archive& archive) override {
+    archive.vector("state", hidden(0), this->sizes_.hidden());
+  }
 
  private:
   struct Pass {
@@ -85,8 +87,8 @@ class SRNN final : public Cell<T> {
 
   static std::vector<Block> layout(CellSizes s) {
     const int stride = padded<T>(s.n_hidden);
-    return {{"U", 0, stride, s.n_hidden, s.n_inputs},
-            {"W", std::size_t(s.n_inputs) * stride, stride, s.n_hidden, s.n_hidden}};
+    return {{"U", 0, stride, s.inputs, s.hidden()},
+            {"W", std::size_t(s.n_inputs) * stride, stride, s.hidden(), s.hidden()}};
   }
   const T* recurrent(const T* weights) const { return weights + std::size_t(n_inputs_) * stride_; }
   int columns_key() const { return n_hidden_ <= kUnrolled ? n_hidden_ : 0; }

@@ -47,8 +47,9 @@ class Mixture {
   }
 
   void exchange(Archive& archive) {
-    archive.array("regret", regret_.data(), 1, regret_.size(), regret_.size());
-    archive.array("variation", variation_.data(), 1, variation_.size(), variation_.size());
+    const Axis members{"member", regret_.size()};
+    archive.vector("regret", regret_.data(), members);
+    archive.vector("variation", variation_.data(), members);
     archive.value("range", range_);
     weigh();
   }

@@ -33,7 +33,8 @@ class Quantiles {
   void learn(double error) {
     const double relative = error / unit();
     if (count_ >= kFirst) {
-      const double step = kStep * std::max(std::pow(double(count_ - kFirst + 1), -0.6), kSmallestStep);
+      const double fading = count_ > kSettled ? 0 : std::pow(double(count_ - kFirst + 1), -0.6);
+      const double step = kStep * std::max(fading, kSmallestStep);
       for (std::size_t j = 0; j < kLevels; ++j)
         quantiles_[j] += step * (kLevel[j] - (relative <= quantiles_[j] ? 1 : 0));
     }
@@ -44,7 +45,7 @@ class Quantiles {
   }
 
   void exchange(Archive& archive) {
-    archive.array("quantiles", quantiles_.data(), 1, kLevels, kLevels);
+    archive.vector("quantiles", quantiles_.data(), {"level", kLevels});
     archive.value("error_variance", variance_);
     archive.value("error_count", count_);
   }
@@ -53,10 +54,11 @@ class Quantiles {
   static constexpr std::size_t kLevels = 12;
   static constexpr std::array<double, kLevels> kLevel = {0.005, 0.01, 0.025, 0.05,  0.1,  0.25,
                                                          0.75,  0.9,  0.95,  0.975, 0.99, 0.995};
-  static constexpr std::int64_t kFirst = 2;      // errors that only set the unit
-  static constexpr double kStep = 1.5;           // of a quantile, in units; falls with the number of errors
-  static constexpr double kSmallestStep = 0.02;  // to this share, so that drift is followed for ever
-  static constexpr double kFade = 0.03;          // share of the newest error in the unit
+  static constexpr std::int64_t kFirst = 2;       // errors that only set the unit
+  static constexpr double kStep = 1.5;            // of a quantile, in units; falls with the number of errors
+  static constexpr double kSmallestStep = 0.02;   // to this share, so that drift is followed for ever
+  static constexpr std::int64_t kSettled = 1000;  // errors by when the step has fallen that far
+  static constexpr double kFade = 0.03;           // share of the newest error in the unit
   static constexpr double kLimit = 25;  // one error raises the variance no further than by this factor
 
   double unit() const { return std::sqrt(variance_) + 1e-12; }

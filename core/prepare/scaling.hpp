@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "archive.hpp"
-#include "simd/buffer.hpp"
 
 namespace elman {
 
@@ -89,13 +88,14 @@ struct Regime {
   }
 };
 
-// Walks the regimes of a kind of column, such as "input".
-inline void exchange_regimes(Archive& archive, const std::string& kind, std::vector<Regime>& regimes) {
+// Walks the regimes of the columns of an axis, such as those of the inputs.
+inline void exchange_regimes(Archive& archive, const std::string& kind, const Axis& axis,
+                             std::vector<Regime>& regimes) {
   constexpr std::size_t n = 7, of_moments = 3;
   static_assert(sizeof(Regime) == n * sizeof(double) && sizeof(Moments) == of_moments * sizeof(double));
   double* data = reinterpret_cast<double*>(regimes.data());
-  archive.array(kind + "_moments", data, regimes.size(), of_moments, n);
-  archive.array(kind + "_surprises", data + of_moments, regimes.size(), n - of_moments, n);
+  archive.array(kind + "_moments", data, axis, {"moment", of_moments}, n);
+  archive.array(kind + "_surprises", data + of_moments, axis, {"moment", n - of_moments}, n);
 }
 
 }  // namespace elman

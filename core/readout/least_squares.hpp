@@ -8,6 +8,7 @@
 #include "archive.hpp"
 #include "options.hpp"
 #include "readout/readout.hpp"
+#include "simd/vector.hpp"
 
 namespace elman {
 
@@ -25,7 +26,8 @@ class LeastSquares {
   LeastSquares(const Options& options, const Readout<T>& readout)
       : forgetting_(options.number("forgetting")),
         initial_variance_(options.number("initial_variance")),
-        n_(readout.n_hidden() + readout.n_skipped()),
+        regressors_(readout.regressors()),
+        n_(int(regressors_.size())),
         renewals_(std::max(1, int(std::ceil(n_ * (1 - forgetting_))))),
         stride_(padded<double>(n_)),
         covariance_(std::size_t(n_) * stride_),
@@ -66,7 +68,7 @@ class LeastSquares {
     Buffer<double> triangle(std::size_t(n_) * (n_ + 1) / 2);
     double* entry = triangle.data();
     for (int i = 0; i < n_; ++i) entry = std::copy_n(&covariance_[std::size_t(i) * stride_], i + 1, entry);
-    archive.array("least_squares", triangle.data(), 1, triangle.size(), triangle.size());
+    archive.triangle("least_squares", triangle.data(), regressors_);
     entry = triangle.data();
     for (int i = 0; i < n_; ++i)
       for (int j = 0; j <= i; ++j)
@@ -81,8 +83,9 @@ class LeastSquares {
 
   // u = P phi; returns S.
   double measure() {
-    for (int i = 0; i < n_; ++i) u_[i] = dot(&covariance_[std::size_t(i) * stride_], phi_.data());
-    return forgetting_ + dot(u_.data(), phi_.data());
+    for (int i = 0; i < n_; ++i)
+      u_[i] = dot(&covariance_[std::size_t(i) * stride_], phi_.data(), std::size_t(stride_));
+    return forgetting_ + dot(u_.data(), phi_.data(), std::size_t(stride_));
   }
 
   // Whether the sample leaves every variance positive, as it does unless rounding has made P indefinite. That
@@ -132,14 +135,8 @@ class LeastSquares {
     return i < readout.n_hidden() ? row + i : row + readout.skip_offset() + i - readout.n_hidden();
   }
 
-  double dot(const double* a, const double* b) const {
-    Vec<double> total = {};
-    for (int i = 0; i < stride_; i += kLanes<double>)
-      total = fma<double>(load<double>(a + i), load<double>(b + i), total);
-    return sum<double>(total);
-  }
-
   double forgetting_, initial_variance_;
+  Axis regressors_;
   int n_, renewals_, stride_;  // renewals: of how many weights the penalty is renewed at a sample
   Buffer<double> covariance_, phi_, u_, v_;
 };

@@ -6,17 +6,19 @@
 #include <string>
 
 #include "archive.hpp"
-#include "simd/buffer.hpp"
+#include "parameters.hpp"
 #include "readout/loss.hpp"
+#include "simd/buffer.hpp"
 #include "simd/product.hpp"
 
 namespace elman {
 
 struct ReadoutSizes {
   int n_outputs, n_hidden;
-  int n_inputs;  // with the constant; what D has columns for, if there is a skip
+  Axis inputs;   // with the constant; what D has columns for, if there is a skip
   int capacity;  // largest number of samples that a pass covers
   bool skip;
+  int n_inputs = int(inputs.size());
 };
 
 // The weights are [n_outputs][stride], a row of C and behind it one of D each, both padded to whole vectors.
@@ -30,7 +32,8 @@ class Readout {
         hidden_stride_(padded<T>(sizes.n_hidden)),
         stride_(hidden_stride_ + (sizes.skip ? padded<T>(sizes.n_inputs) : 0)),
         loss_(loss),
-        weights_(std::size_t(sizes.n_outputs) * stride_),
+        parameters_(Parameters<T>::Role::readout, layout(sizes, stride_),
+                    std::size_t(sizes.n_outputs) * stride_),
         dLdh_(std::size_t(sizes.capacity) * hidden_stride_) {}
 
   Loss loss() const { return loss_; }
@@ -39,22 +42,22 @@ class Readout {
   int n_skipped() const { return sizes_.skip ? sizes_.n_inputs : 0; }  // columns of D
   int skip_offset() const { return hidden_stride_; }                   // of a row of D behind its row of C
   int stride() const { return stride_; }
-  Buffer<T>& weights() { return weights_; }
+  Parameters<T>& parameters() { return parameters_; }
+  Buffer<T>& weights() { return parameters_.weights; }
   T* dLdh() { return dLdh_.data(); }
 
   // The model's answer in state h to input x.
   void answer(const T* h, const T* x, T* out) const {
-    for (int k = 0; k < n_outputs(); ++k) out[k] = output<T>(loss_, splat(dot(k, h, x)))[0];
+    for (int k = 0; k < n_outputs(); ++k) out[k] = output<T>(loss_, splat(product_of(k, h, x)))[0];
   }
 
   // dL/dh and dL/dweights of the summed loss of n samples. h is [n][hidden stride] and x [n][n_inputs]; the
   // targets of output k begin at targets + k * target_step; the first row of dL/dh to be written is `row`.
-  void differentiate(const T* h, const T* x, const T* targets, std::size_t target_step, int n, T* gradient,
-                     int row = 0) {
-    std::fill_n(gradient, weights_.size(), T(0));
+  void differentiate(const T* h, const T* x, const T* targets, std::size_t target_step, int n, int row = 0) {
+    T* gradient = cleared_gradient();
     for (int k = 0; k < n_outputs(); ++k) {
       const std::size_t at = std::size_t(k) * stride_;
-      const OutputPass pass{weights_.data() + at, gradient + at,
+      const OutputPass pass{parameters_.weights.data() + at, gradient + at,
                             dLdh_.data() + std::size_t(row) * hidden_stride_, k == 0};
       const T* y = targets + k * target_step;
       int i = 0;
@@ -65,26 +68,29 @@ class Readout {
   }
 
   // dz_k/dh and dz_k/dweights of one sample, into row `row` of dL/dh.
-  void differentiate_output(const T* h, const T* x, int k, T* gradient, int row) {
-    std::fill_n(gradient, weights_.size(), T(0));
-    gradient += std::size_t(k) * stride_;
+  void differentiate_output(const T* h, const T* x, int k, int row) {
+    T* gradient = cleared_gradient() + std::size_t(k) * stride_;
     std::copy_n(h, std::size_t(n_hidden()), gradient);
     std::copy_n(x, std::size_t(n_skipped()), gradient + hidden_stride_);
-    std::copy_n(weights_.data() + std::size_t(k) * stride_, std::size_t(hidden_stride_),
+    std::copy_n(parameters_.weights.data() + std::size_t(k) * stride_, std::size_t(hidden_stride_),
                 dLdh_.data() + std::size_t(row) * hidden_stride_);
   }
 
-  // Walks an array in the layout of the weights as the matrices C and, if there is a skip, D.
-  void exchange(Archive& archive, const std::string& prefix, Buffer<T>& array) const {
-    archive.array(prefix + "C", array.data(), n_outputs(), n_hidden(), stride_);
-    if (sizes_.skip)
-      archive.array(prefix + "D", array.data() + hidden_stride_, n_outputs(), n_skipped(), stride_);
+  // What the answers are made of: the hidden units and, if there is a skip, the inputs.
+  Axis regressors() const {
+    const Axis hidden{"hidden", std::size_t(n_hidden())};
+    return hidden.then(sizes_.skip ? sizes_.inputs : Axis{"input", 0}, "regressor");
   }
 
   // Rows [0, n) of dL/dh become zero: those samples have no loss.
   void silence(int n) { std::fill_n(dLdh_.data(), std::size_t(n) * hidden_stride_, T(0)); }
 
  private:
+  T* cleared_gradient() {
+    std::fill(parameters_.gradient.begin(), parameters_.gradient.end(), T(0));
+    return parameters_.gradient.data();
+  }
+
   struct OutputPass {
     const T* weights;
     T* gradient;
@@ -151,8 +157,9 @@ class Readout {
     return load<T>(lanes);
   }
 
-  T dot(int k, const T* h, const T* x) const {
-    const T* c = weights_.data() + std::size_t(k) * stride_;
+  // z_k.
+  T product_of(int k, const T* h, const T* x) const {
+    const T* c = parameters_.weights.data() + std::size_t(k) * stride_;
     Vec<T> acc = {};
     for (int v = 0; v < hidden_stride_; v += kLanes<T>) acc = fma<T>(load<T>(c + v), load<T>(h + v), acc);
     c += hidden_stride_;
@@ -161,10 +168,18 @@ class Readout {
     return sum<T>(acc);
   }
 
+  static std::vector<Block> layout(const ReadoutSizes& s, int stride) {
+    const Axis outputs{"output", std::size_t(s.n_outputs)}, hidden{"hidden", std::size_t(s.n_hidden)};
+    std::vector<Block> blocks{{"C", 0, stride, outputs, hidden}};
+    if (s.skip) blocks.push_back({"D", std::size_t(padded<T>(s.n_hidden)), stride, outputs, s.inputs});
+    return blocks;
+  }
+
   ReadoutSizes sizes_;
   int hidden_stride_, stride_;
   Loss loss_;
-  Buffer<T> weights_, dLdh_;
+  Parameters<T> parameters_;
+  Buffer<T> dLdh_;
 };
 
 }  // namespace elman

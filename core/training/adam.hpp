@@ -12,8 +12,9 @@ namespace elman {
 template <class T>
 class Adam final : public Descent<T, Adam<T>, 2> {
  public:
-  explicit Adam(const Options& options)
-      : rate_(options.number("rate")),
+  Adam(const Options& options, const Network<T>& network)
+      : Descent<T, Adam<T>, 2>(network),
+        rate_(options.number("rate")),
         decays_{options.numbers("decays").at(0), options.numbers("decays").at(1)},
         epsilon_(T(options.number("epsilon"))) {}
 

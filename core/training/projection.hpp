@@ -1,10 +1,8 @@
-// Projections onto the sets that the theory needs: the spectral ball and the Euclidean ball.
+// The projection onto the spectral ball that the theory needs.
 #pragma once
 
 #include <cmath>
 #include <vector>
-
-#include "simd/lane.hpp"
 
 namespace elman {
 
@@ -81,17 +79,6 @@ bool clip_spectrum(T* A, int stride, int rows, int columns, double limit) {
   for (int j = 0; j < columns; ++j)
     for (int i = 0; i < rows; ++i) A[std::size_t(j) * stride + i] = T(at(i, j));
   return true;
-}
-
-// Shrinks v, of n elements (a multiple of the vector width), onto the Euclidean ball of radius `limit`.
-template <class T>
-void clip_norm(T* v, int n, double limit) {
-  Vec<T> squares = {};
-  for (int i = 0; i < n; i += kLanes<T>) squares = fma<T>(load<T>(v + i), load<T>(v + i), squares);
-  const double squared = sum<T>(squares);
-  if (squared <= limit * limit) return;
-  const T factor = T(limit / std::sqrt(squared));
-  for (int i = 0; i < n; i += kLanes<T>) store<T>(v + i, load<T>(v + i) * factor);
 }
 
 }  // namespace elman

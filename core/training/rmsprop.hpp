@@ -9,8 +9,9 @@ namespace elman {
 template <class T>
 class RMSprop final : public Descent<T, RMSprop<T>, 1> {
  public:
-  explicit RMSprop(const Options& options)
-      : rate_(T(options.number("rate"))),
+  RMSprop(const Options& options, const Network<T>& network)
+      : Descent<T, RMSprop<T>, 1>(network),
+        rate_(T(options.number("rate"))),
         decay_(T(options.number("decay"))),
         innovation_(T(1 - options.number("decay"))),
         epsilon_(T(options.number("epsilon"))) {}

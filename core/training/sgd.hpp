@@ -9,7 +9,8 @@ namespace elman {
 template <class T>
 class SGD final : public Descent<T, SGD<T>, 0> {
  public:
-  explicit SGD(const Options& options) : rate_(T(options.number("rate"))) {}
+  SGD(const Options& options, const Network<T>& network)
+      : Descent<T, SGD<T>, 0>(network), rate_(T(options.number("rate"))) {}
 
   void begin(std::int64_t) {}
   Vec<T> change(Vec<T> gradient, Vec<T>*) const { return splat(rate_) * gradient; }

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
 
 #include "archive.hpp"
 #include "network.hpp"
@@ -13,19 +16,37 @@ class Training {
  public:
   virtual ~Training() = default;
 
-  // Sum over all steps of the squared norm of the projected gradient, equation (7) of the paper; 0 where it
-  // has no meaning.
-  double local_regret = 0;
-
   // Brings initial weights into the sets that the steps keep them in.
   virtual void prepare(Network<T>&) {}
-  // One update from rows [first, size) of the window, whose newest sample is labelled; t counts labelled
-  // samples from 1. The trajectory is that of the current weights; the weights are refreshed here and the
-  // trajectory by the caller. A step that would make a weight infinite or NaN is not taken. `smoothness`, if
-  // asked for, is that of section IV-A3.
-  virtual void update(Network<T>& network, int first, std::int64_t t, double* smoothness) = 0;
-  // Walks the state of the rule, such as moments of the gradient.
+  // One update of `network.trained` from rows [first, size) of the window, whose newest sample is labelled; t
+  // counts labelled samples from 1. The trajectory is that of the current weights; the network is refreshed
+  // here and the trajectory by the caller. A step that would make a weight infinite or NaN is not taken.
+  virtual void update(Network<T>& network, int first, std::int64_t t) = 0;
+  // Walks the memory of the rule, such as moments of the gradient.
   virtual void exchange(Archive&, Network<T>&) {}
+  // Sum over all steps of the squared norm of the projected gradient, equation (7) of the paper; NaN where it
+  // has no meaning.
+  virtual double local_regret() const { return std::numeric_limits<double>::quiet_NaN(); }
+};
+
+// A number for every trained weight, 0 at first: what a rule remembers of it.
+template <class T>
+class Memory {
+ public:
+  explicit Memory(const Network<T>& network) {
+    for (const Parameters<T>* group : network.trained) arrays_.emplace_back(group->weights.size());
+  }
+
+  std::size_t size() const { return arrays_.size(); }  // groups, in the order of network.trained
+  Buffer<T>& operator[](std::size_t group) { return arrays_[group]; }
+
+  void exchange(Archive& archive, const std::string& prefix, const Network<T>& network) {
+    for (std::size_t g = 0; g < arrays_.size(); ++g)
+      network.trained[g]->exchange(archive, prefix, arrays_[g]);
+  }
+
+ private:
+  std::vector<Buffer<T>> arrays_;
 };
 
 }  // namespace elman

@@ -1,9 +1,9 @@
 """The bytes of a saved model.
 
 ``magic, format version (u16), header length (u32), header (JSON), arrays, checksum``, everything
-little-endian. The header holds the configuration and the list of arrays with their types and shapes. Reading
-runs no code, and anything that is not exactly what was written is a ValueError that says what is wrong. Every
-version ever released stays readable.
+little-endian. The header holds the configuration and a table of the arrays: of each its name, its type, its
+shape and what its axes run over. Reading runs no code, and anything that is not exactly what was written is a
+ValueError that says what is wrong. Every version ever released stays readable.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import math
 import struct
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MAGIC = b"elman\x00"
-_VERSION = 1
+_VERSION = 2
 _PREFIX = struct.Struct("<6sHI")
 _DIGEST_SIZE = 16
 _TYPES: dict[str, np.dtype[Any]] = {
@@ -34,19 +34,40 @@ _TYPES: dict[str, np.dtype[Any]] = {
 }
 
 
-def dump(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
-    """Return `header` (JSON values) and `arrays` (float32, float64, int64 or uint8) as bytes."""
-    listed = [[name, array.dtype.str[1:], list(array.shape)] for name, array in arrays.items()]
-    text = json.dumps(header | {"arrays": listed}, allow_nan=False).encode()
-    body = b"".join(
-        np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes()
-        for array in arrays.values()
-    )
-    content = _PREFIX.pack(_MAGIC, _VERSION, len(text)) + text + body
+class Arrays(NamedTuple):
+    """The arrays of a state: a table with a row for each, and the bytes of all of them."""
+
+    table: list[tuple[str, str, list[int], list[str]]]
+    """Name, type, shape, what the axes run over."""
+    body: bytes
+
+    @classmethod
+    def of(cls, named: dict[str, NDArray[Any]]) -> Arrays:
+        """Return NumPy arrays (float32, float64, int64 or uint8) as the arrays of a state."""
+        little = {name: array.astype(array.dtype.newbyteorder("<")) for name, array in named.items()}
+        return cls(
+            [(name, array.dtype.str[1:], list(array.shape), []) for name, array in little.items()],
+            b"".join(array.tobytes() for array in little.values()),
+        )
+
+    def named(self) -> dict[str, NDArray[Any]]:
+        """Return copies of the arrays by name."""
+        arrays, offset = {}, 0
+        for name, kind, shape, _ in self.table:
+            array = np.frombuffer(self.body, _TYPES[kind], math.prod(shape), offset).reshape(shape)
+            arrays[name] = array.astype(array.dtype.newbyteorder("="))
+            offset += array.nbytes
+        return arrays
+
+
+def dump(header: dict[str, Any], arrays: Arrays) -> bytes:
+    """Return `header` (JSON values) and `arrays` as bytes."""
+    text = json.dumps(header | {"arrays": arrays.table}, allow_nan=False).encode()
+    content = b"".join([_PREFIX.pack(_MAGIC, _VERSION, len(text)), text, arrays.body])
     return content + _digest(content)
 
 
-def parse(blob: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def parse(blob: bytes) -> tuple[dict[str, Any], Arrays]:
     """Return what `dump` was given; a ValueError for anything else."""
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise TypeError(f"a saved model is bytes, got {type(blob).__name__}")
@@ -65,46 +86,24 @@ def parse(blob: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     with damaged_if_rejected():
         body = _PREFIX.size + header_size
         header = json.loads(blob[_PREFIX.size : body])
-        return header, _arrays(header.pop("arrays"), blob[body:-_DIGEST_SIZE])
+        arrays = Arrays(_checked_table(header.pop("arrays")), blob[body:-_DIGEST_SIZE])
+        expected = sum(math.prod(shape) * _TYPES[kind].itemsize for _, kind, shape, _ in arrays.table)
+        if expected != len(arrays.body):
+            raise ValueError(f"its arrays need {expected} bytes, and there are {len(arrays.body)}")
+        return header, arrays
 
 
-def _arrays(listed: list[tuple[str, str, list[int]]], body: bytes) -> dict[str, NDArray[Any]]:
-    arrays, offset = {}, 0
-    for name, kind, shape in listed:
-        dtype, size = _TYPES[kind], math.prod(shape)
-        array = np.frombuffer(body, dtype, size, offset).reshape(shape)
-        arrays[name] = array.astype(dtype.newbyteorder("="))
-        offset += array.nbytes
-    if offset != len(body):
-        raise ValueError(f"{len(body) - offset} bytes are left over")
-    return arrays
+def _checked_table(listed: list[Any]) -> list[tuple[str, str, list[int], list[str]]]:
+    table = []
+    for name, kind, shape, axes in listed:
+        if not (isinstance(name, str) and kind in _TYPES and all(type(n) is int and n >= 0 for n in shape)):
+            raise ValueError(f"array {name!r} has the type {kind!r} and the shape {shape!r}")
+        table.append((name, kind, list(shape), list(axes)))
+    return table
 
 
 def _digest(content: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=_DIGEST_SIZE).digest()
-
-
-def upgraded(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a learner with those that states of the first days lack, as they would be."""
-    surprises = {
-        f"{kind}_surprises": np.zeros((len(arrays[f"{kind}_moments"]), 4)) for kind in ("input", "target")
-    }
-    return surprises | arrays
-
-
-def check(arrays: dict[str, NDArray[Any]], n_inputs: int, n_outputs: int, n_hidden: int) -> None:
-    """Raise ValueError unless the arrays have the header's sizes, before memory is taken for those."""
-    if arrays["C"].shape != (n_outputs, n_hidden) or arrays["input_moments"].shape != (n_inputs, 3):
-        raise ValueError("the sizes in the header are not those of the arrays")
-    check_finite(arrays)
-
-
-def check_finite(arrays: dict[str, NDArray[Any]]) -> None:
-    """Raise ValueError if a number is not finite, except targets that may be unknown."""
-    for name, array in arrays.items():
-        may_be_unknown = name in {"window_targets", "history"}
-        if not np.all(np.isfinite(array) | (np.isnan(array) & may_be_unknown)):
-            raise ValueError(f"array '{name}' holds values that are not finite")
 
 
 @contextmanager

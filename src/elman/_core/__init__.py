@@ -6,7 +6,7 @@ unknown or unsupported name is an error.
 
 import importlib
 import os
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,65 +15,48 @@ Float64 = NDArray[np.float64]
 
 
 class Model(Protocol):
-    """One model of the core: arrays in, arrays out, no checks beyond type and shape."""
+    """A model of the core: arrays in, arrays out, no checks beyond type and shape."""
 
-    def try_predict(self, x: Float64, /) -> float | None: ...
-    def predict(self, x: Float64, answer: Float64, /) -> None: ...
-    def try_learn(self, x: Float64, y: float, /) -> bool: ...
-    def learn(self, x: Float64, y: Float64, /) -> None: ...
-    def run(self, X: Float64, Y: Float64, answers: Float64, /) -> None: ...
-    def meters(self) -> tuple[int, int, float]: ...
-    def state(self) -> dict[str, NDArray[Any]]: ...
-    def restore(self, arrays: dict[str, NDArray[Any]], /) -> None: ...
-
-
-class Learner(Model, Protocol):
-    """A network with its training."""
-
+    def initialise(self, seed: list[int], /) -> None: ...
+    def grow_from(self, former: Self, /) -> None: ...
+    def expect(self, names: tuple[str, ...] | None, scalar: bool) -> None: ...
+    def try_predict(self, x: Any, /) -> float | None: ...
+    def try_learn(self, x: Any, y: Any, /) -> bool: ...
+    def predict(self, x: Float64, coverage: float, out: Float64, /) -> None: ...
+    def run(self, X: Float64, Y: Float64, coverage: float, threads: int, out: Float64, /) -> None: ...
     def learn_measured(self, x: Float64, y: Float64, /) -> float: ...
+    def meters(self) -> tuple[int, int, float]: ...
+    def weights(self) -> dict[str, NDArray[Any]]: ...
     def gradient(self) -> dict[str, NDArray[Any]]: ...
-
-
-class Committee(Model, Protocol):
-    """Several learners, weighted."""
-
-    def interval(self, x: Float64, coverage: float, low: Float64, high: Float64, /) -> None: ...
-    def run_threads(self, X: Float64, Y: Float64, threads: int, answers: Float64, /) -> None: ...
-    def run_intervals(  # noqa: PLR0917 - the core takes no keywords
-        self,
-        X: Float64,
-        Y: Float64,
-        coverage: float,
-        threads: int,
-        answers: Float64,
-        low: Float64,
-        high: Float64,
-        /,
-    ) -> None: ...
     def standing(self) -> tuple[Float64, Float64, Float64, int, int]: ...
+    def state(self) -> tuple[list[Any], bytes]: ...
+    def restore(self, table: list[Any], body: bytes, /) -> None: ...
 
 
 class Core(Protocol):
     """The compiled module."""
 
     LANE_BYTES: int
+    CELLS: list[str]
+    TRAININGS: list[str]
+    READOUTS: list[str]
 
-    def Learner(self, **options: Any) -> Learner: ...  # noqa: N802 - a class, seen as the function that makes one
-    def Committee(self, **options: Any) -> Committee: ...  # noqa: N802 - as Learner
+    def Model(self, **options: Any) -> Model: ...  # noqa: N802 - a class, seen as the function that makes one
     def supported(self) -> list[str]: ...
     def tanh(self, x: NDArray[Any], /) -> NDArray[Any]: ...
     def clip_singular_values(self, columns: Float64, limit: float, /) -> Float64: ...
+    def normal(self, entropy: list[int], n: int, /) -> Float64: ...
     def peak_gflops(self, double_precision: bool, /) -> float: ...
 
 
-def load(name: str) -> Core:
+def build(name: str) -> Core:
     """Return the build called `name`; it must be one of `supported`."""
     return cast("Core", importlib.import_module(f"elman._core.{name}"))
 
 
 def supported() -> list[str]:
     """Return the names of the builds that this machine can run, best first."""
-    return load("baseline").supported()
+    return build("baseline").supported()
 
 
 def _choose() -> str:
@@ -87,4 +70,4 @@ def _choose() -> str:
 
 
 SIMD = _choose()
-core = load(SIMD)
+core = build(SIMD)

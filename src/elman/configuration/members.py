@@ -107,14 +107,14 @@ DEFAULT_MEMBERS = (
 _WIDE = Member("linear Adam", Linear(), Adam(rate=0.003, lookback=1), _SKIP)
 
 
-def default_members(n_inputs: int, n_lagged: int) -> tuple[Member, ...]:
-    """Return the members for rows of `n_inputs` features and `n_lagged` past targets.
+def default_members(n_inputs: int, lags: int) -> tuple[Member, ...]:
+    """Return the members for rows of `n_inputs` features and `lags` past targets.
 
     Without features everyone needs the past targets. Wide rows get smaller networks, very wide ones fewer.
     """
     members: Iterable[Member] = DEFAULT_MEMBERS
     if n_inputs == 0:
         members = (replace(member, lagged=True) for member in members)
-    sized = [member.fitting(n_inputs + n_lagged * member.lagged) for member in members]
+    sized = [member.fitting(n_inputs + lags * member.lagged) for member in members]
     fitting = tuple(member for member in sized if member is not None)
     return fitting if len(fitting) > 1 else (*fitting, _WIDE)

@@ -6,54 +6,61 @@ import secrets
 import threading
 from abc import ABC, abstractmethod
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from elman import state
-from elman._core import Model as CoreModel
-from elman.arguments import whole_number
-from elman.models._growth import is_weight
+from elman._core import core
+from elman.arguments import number, whole_number
 from elman.models._rows import Columns, Float64, Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from elman._core import Model as CoreModel
+    from elman.configuration.members import Member
 
-    State = dict[str, NDArray[Any]]
-
-C = TypeVar("C", bound=CoreModel)
 T = TypeVar("T")
 
-_FLOAT64 = np.dtype(np.float64)
+_MOST_LAGS = 1000
 _CHUNK = 4096  # rows between two looks at Ctrl-C
-_INITIAL_DEVIATION = 0.1  # of the initial weights, section IV of the paper
 
 
-class Model(ABC, Generic[C]):
-    """A model that predicts and learns row by row. Subclasses say what the compiled core is made of."""
+class Model(ABC):
+    """A model that predicts and learns row by row. Subclasses say who learns in the compiled core."""
 
-    def __init__(self, *, probability: bool = False) -> None:
+    kind: ClassVar[str]
+    """What a saved model of this class is called in its bytes."""
+    by_kind: ClassVar[dict[str, type[Model]]] = {}
+    """Every class of models by its kind."""
+
+    threads = 1
+    """Threads that `run` uses."""
+
+    def __init_subclass__(cls) -> None:
+        Model.by_kind.setdefault(cls.kind, cls)
+
+    def __init__(self, *, lags: int, seed: int | None, probability: bool = False) -> None:
+        whole_number("lags", lags, at_least=0)
+        if lags > _MOST_LAGS:
+            raise ValueError(f"lags must be at most {_MOST_LAGS}, got {lags!r}")
+        self.lags = int(lags)
+        self.seed = _checked_seed(seed)
         self._lock = threading.Lock()
-        self._learner: C | None = None
-        self._plain: C | None = None  # the learner, if rows are unnamed and targets plain numbers
+        self._native: CoreModel | None = None
         self._columns = Columns()
         self._outputs = Outputs(probability=probability)
 
     # What a subclass provides
 
     @abstractmethod
-    def _new_learner(self, n_inputs: int, n_outputs: int) -> C:
-        """Return a compiled model of these sizes whose weights are zero."""
+    def _members_for(self, n_inputs: int) -> tuple[Member, ...]:
+        """Return who learns rows of `n_inputs` features."""
 
     @abstractmethod
-    def _with_initial_weights(self, arrays: State) -> State:
-        """Return the state of a new learner with initial weights."""
-
-    @abstractmethod
-    def _grown(self, old: State, new: State) -> State:
-        """Return the state `old` in the sizes of `new`, the state of a new learner."""
+    def _options(self) -> dict[str, Any]:
+        """Return the options of the core's model besides sizes and members."""
 
     @abstractmethod
     def _configuration(self) -> dict[str, Any]:
@@ -61,12 +68,8 @@ class Model(ABC, Generic[C]):
 
     @classmethod
     @abstractmethod
-    def _configured(cls, header: dict[str, Any]) -> Self:
-        """Return a new model of the configuration in the header."""
-
-    @abstractmethod
-    def _check_sizes(self, arrays: State, n_inputs: int, n_outputs: int) -> None:
-        """Raise ValueError unless the arrays have these sizes, before memory is taken for them."""
+    def _configured(cls, configuration: dict[str, Any]) -> Self:
+        """Return a new model of the configuration."""
 
     # Predicting and learning
 
@@ -76,29 +79,38 @@ class Model(ABC, Generic[C]):
         The model does not change. Before the first target is seen the number of outputs is taken to be one.
         """
         with self._lock:
-            if self._plain is not None and type(x) is np.ndarray and x.dtype is _FLOAT64:
-                answer = self._plain.try_predict(x)
+            if self._native is not None:
+                answer = self._native.try_predict(x)
                 if answer is not None:
                     return answer
-            columns, row = self._columns.take(x)
-            answers = np.empty(self._outputs.count or 1)
-            self._fitting(columns, self._outputs).predict(row, answers)
-            return float(answers[0]) if self._outputs.scalar else answers
+            return self._answered(x, np.empty((1, self._outputs.count or 1)), 0)[0]
+
+    def interval_one(self, x: Any, coverage: float = 0.9) -> tuple[Any, Any]:
+        """Return the interval that will hold the target of row `x` with probability `coverage`: (low, high).
+
+        Floats, or arrays (n_outputs,) if targets are arrays. Infinite until a few targets have been seen that
+        were not all the same. The model does not change.
+        """
+        _check_coverage(coverage)
+        with self._lock:
+            _, low, high = self._answered(x, np.empty((3, self._outputs.count or 1)), coverage)
+            return low, high
+
+    def _answered(self, x: Any, answers: Float64, coverage: float) -> list[Any]:
+        """Return the answer, and the ends of its interval if `answers` has rows for them."""
+        columns, row = self._columns.take(x)
+        self._fitting(columns, self._outputs).predict(row, coverage, answers)
+        return [float(each[0]) if self._outputs.scalar else each for each in answers]
 
     def learn_one(self, x: Any, y: Any) -> None:
         """Learn one sample; `y` None or NaN advances the state without learning."""
         with self._lock:
-            if (
-                self._plain is not None
-                and type(x) is np.ndarray
-                and x.dtype is _FLOAT64
-                and isinstance(y, float)
-                and self._plain.try_learn(x, y)
-            ):
+            if self._native is not None and self._native.try_learn(x, y):
                 return
             columns, row = self._columns.take(x)
             outputs, target = self._outputs.take(y)
-            self._adopt(columns, outputs).learn(row, target)
+            native = self._adopt(columns, outputs)
+            native.run(row[np.newaxis], target[np.newaxis], 0, 1, np.empty((1, target.size)))
 
     def run(self, X: Any, y: Any) -> Float64:
         """Predict every row, then learn from it, in one compiled loop; the same to the bit as row by row.
@@ -116,27 +128,37 @@ class Model(ABC, Generic[C]):
         array of shape (n,) or (n, n_outputs)
             The prediction made for each row before its target was seen.
         """
+        return self._run(X, y, 1, 0)[0]
+
+    def run_intervals(self, X: Any, y: Any, coverage: float = 0.9) -> tuple[Float64, Float64, Float64]:
+        """Like `run`; return predictions and the lower and upper ends of their intervals."""
+        _check_coverage(coverage)
+        predictions, low, high = self._run(X, y, 3, coverage)
+        return predictions, low, high
+
+    def _run(self, X: Any, y: Any, n_answers: int, coverage: float) -> list[Float64]:
         with self._lock:
             groups, targets = self._checked(X, y)
-            answers = np.empty(targets.shape)
-            for learner, rows, at in groups:
-                for chunk in chunks(len(rows)):
-                    place = slice(at.start + chunk.start, at.start + chunk.stop)
-                    self._run_chunk(learner, rows[chunk], matrix(targets[place]), matrix(answers[place]))
+            answers = [np.empty(targets.shape) for _ in range(n_answers)]
+            for native, rows, at in groups:
+                for i in range(0, len(rows), _CHUNK):
+                    chunk = slice(at.start + i, min(at.start + i + _CHUNK, at.stop))
+                    part = targets[chunk].reshape(chunk.stop - chunk.start, -1)
+                    out = np.empty((n_answers, part.size))
+                    native.run(rows[i : i + _CHUNK], part, coverage, self.threads, out)
+                    for whole, own in zip(answers, out, strict=True):
+                        whole[chunk] = own.reshape(targets[chunk].shape)
             return answers
 
-    def _run_chunk(self, learner: C, rows: Float64, targets: Float64, answers: Float64) -> None:
-        learner.run(rows, targets, answers)
-
-    def _checked(self, X: Any, y: Any) -> tuple[Iterator[tuple[C, Float64, slice]], Float64]:
-        """Return groups of rows, each with its learner and its place among all rows, and the targets.
+    def _checked(self, X: Any, y: Any) -> tuple[Iterator[tuple[CoreModel, Float64, slice]], Float64]:
+        """Return groups of rows, each with its native model and its place among all rows, and the targets.
 
         All rows and targets have been checked when this returns; the model changes as the groups are drawn.
         """
         parts = list(self._columns.take_all(X))
         outputs, targets = self._outputs.take_all(y, sum(len(rows) for _, rows in parts))
 
-        def groups() -> Iterator[tuple[C, Float64, slice]]:
+        def groups() -> Iterator[tuple[CoreModel, Float64, slice]]:
             begin = 0
             for columns, rows in parts:
                 yield self._adopt(columns, outputs), rows, slice(begin, begin + len(rows))
@@ -158,7 +180,7 @@ class Model(ABC, Generic[C]):
 
     def _meters(self) -> tuple[int, int, float]:
         with self._lock:
-            return (0, 0, 0.0) if self._learner is None else self._learner.meters()
+            return (0, 0, 0.0) if self._native is None else self._native.meters()
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -171,7 +193,8 @@ class Model(ABC, Generic[C]):
     def to_bytes(self) -> bytes:
         """Return the whole model as bytes; `from_bytes` continues bit for bit."""
         with self._lock:
-            return state.dump(self._header(), {} if self._learner is None else self._learner.state())
+            arrays = ([], b"") if self._native is None else self._native.state()
+            return state.dump(self._header(), state.Arrays(*arrays))
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> Self:
@@ -181,32 +204,45 @@ class Model(ABC, Generic[C]):
         """
         header, arrays = state.parse(blob)
         with state.damaged_if_rejected():
-            if header["kind"] != cls.__name__:
-                raise ValueError(f"it is a saved {header['kind']}, not a saved {cls.__name__}")
-            model = cls._configured(header)
-            model._load(header, arrays)  # noqa: SLF001 - a model of this class
+            if header["kind"] != cls.kind:
+                raise ValueError(f"it is a saved {header['kind']}, not a saved {cls.kind}")
+            model = cls._configured(header["configuration"])
+            model._restore(header["shape"], arrays)  # noqa: SLF001 - a model of this class
         return model
 
-    def _load(self, header: dict[str, Any], arrays: State) -> None:
-        names = header["names"]
-        self._columns = Columns(header["n_inputs"], None if names is None else tuple(names))
-        self._outputs = Outputs(header["n_outputs"], header["scalar"], self._outputs.probability)
-        if arrays:
-            n_inputs, n_outputs = self._columns.count or 0, self._outputs.count or 1
-            arrays = state.upgraded(arrays)
-            self._check_sizes(arrays, n_inputs, n_outputs)
-            self._learner = self._new_learner(n_inputs, n_outputs)
-            self._learner.restore(arrays)
-            self._adopt(self._columns, self._outputs)
+    def _restore(self, shape: dict[str, Any], arrays: state.Arrays) -> None:
+        names = shape["names"]
+        columns = Columns(shape["n_inputs"], None if names is None else tuple(names))
+        outputs = Outputs(shape["n_outputs"], shape["scalar"], self._outputs.probability)
+        if arrays.table:
+            self._refuse_fewer_bytes(columns.count or 0, outputs.count or 1, len(arrays.body))
+            native = self._new_native(columns.count or 0, outputs.count or 1)
+            native.restore(arrays.table, arrays.body)
+            self._keep(native, columns, outputs)
+        self._columns, self._outputs = columns, outputs
+
+    def _refuse_fewer_bytes(self, n_inputs: int, n_outputs: int, n_bytes: int) -> None:
+        """Raise ValueError unless there are as many bytes as the weights alone have.
+
+        So a few damaged bytes cannot make the core take memory for a model that they do not hold.
+        """
+        fewest = 4 * sum(
+            member.cell.n_weights(n_inputs + self.lags * member.lagged)
+            for member in self._members_for(n_inputs)
+        )
+        if max(fewest, 24 * n_inputs, 24 * n_outputs) > n_bytes:
+            raise ValueError("the sizes in the header are not those of the arrays")
 
     def _header(self) -> dict[str, Any]:
         return {
-            "kind": type(self).__name__,
-            **self._configuration(),
-            "n_inputs": self._columns.count,
-            "names": self._columns.names,
-            "n_outputs": self._outputs.count,
-            "scalar": self._outputs.scalar,
+            "kind": self.kind,
+            "configuration": self._configuration(),
+            "shape": {
+                "n_inputs": self._columns.count,
+                "names": self._columns.names,
+                "n_outputs": self._outputs.count,
+                "scalar": self._outputs.scalar,
+            },
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -217,39 +253,42 @@ class Model(ABC, Generic[C]):
 
     # The compiled model behind it
 
-    def _fitting(self, columns: Columns, outputs: Outputs) -> C:
-        """Return the compiled learner that fits: the present one, a grown copy of it, or a new one."""
-        if self._learner is not None and columns == self._columns and outputs == self._outputs:
-            return self._learner
-        learner = self._new_learner(columns.count or 0, outputs.count or 1)
-        arrays = self._with_initial_weights(learner.state())
-        if self._learner is not None:
-            arrays = self._grown(self._learner.state(), arrays)
-        learner.restore(arrays)
-        return learner
+    def _new_native(self, n_inputs: int, n_outputs: int) -> CoreModel:
+        members = [
+            (
+                member.training.window,
+                _part(member.cell),
+                _part(member.training),
+                _part(member.readout),
+                member.lagged,
+            )
+            for member in self._members_for(n_inputs)
+        ]
+        return core.Model(
+            n_features=n_inputs, n_outputs=n_outputs, lags=self.lags, members=members, **self._options()
+        )
 
-    def _adopt(self, columns: Columns, outputs: Outputs) -> C:
-        """Make the learner that fits these columns and outputs the model's own, and return it."""
-        self._learner = self._fitting(columns, outputs)
-        self._columns, self._outputs = columns, outputs
-        known = outputs.count is not None  # a plain target must not slip in before the first one is recorded
-        self._plain = self._learner if columns.names is None and outputs.scalar and known else None
-        return self._learner
+    def _fitting(self, columns: Columns, outputs: Outputs) -> CoreModel:
+        """Return the compiled model that fits: the present one, a grown copy of it, or a new one."""
+        if self._native is not None and columns == self._columns and outputs == self._outputs:
+            return self._native
+        native = self._new_native(columns.count or 0, outputs.count or 1)
+        native.initialise(_words(self.seed))
+        if self._native is not None:
+            native.grow_from(self._native)
+        return native
 
+    def _adopt(self, columns: Columns, outputs: Outputs) -> CoreModel:
+        """Make the compiled model that fits these columns and outputs the model's own, and return it."""
+        native = self._fitting(columns, outputs)
+        if native is not self._native:
+            self._keep(native, columns, outputs)
+        return native
 
-def set_initial_weights(arrays: State, key: list[int]) -> None:
-    """Fill the matrices U, W and C of a learner's state with weights ~ N(0, 0.1²); D stays 0.
-
-    Each column has a random stream of its own, so that inputs and outputs that come later change no other
-    weight.
-    """
-    for name, array in arrays.items():
-        if is_weight(name) and name != "D":
-            for i, column in enumerate(array):
-                # The constant is the last input; its stream has the number that no feature has.
-                number = -1 if name[0] == "U" and i == len(array) - 1 else i
-                generator = np.random.default_rng([*key, number + 1, *name.encode()])
-                column[:] = generator.normal(0, _INITIAL_DEVIATION, len(column))
+    def _keep(self, native: CoreModel, columns: Columns, outputs: Outputs) -> None:
+        # A plain target must not slip in before the first one is recorded.
+        native.expect(columns.names, outputs.scalar and outputs.count is not None)
+        self._native, self._columns, self._outputs = native, columns, outputs
 
 
 def described(configuration: Any) -> dict[str, Any]:
@@ -268,15 +307,16 @@ def configured(by_name: dict[str, type[T]], description: dict[str, Any]) -> T:
     return by_name[str(options.pop("type"))](**options)
 
 
-def part(configuration: Any) -> tuple[str, dict[str, list[float]]]:
+def _part(configuration: Any) -> tuple[str, dict[str, list[float]]]:
     """Return a configuration object as the core takes it: its name and its fields as lists of numbers."""
     numbers = {
-        name: [float(v) for v in np.atleast_1d(value)] for name, value in asdict(configuration).items()
+        name: [float(v) for v in (value if isinstance(value, tuple) else (value,))]
+        for name, value in asdict(configuration).items()
     }
     return type(configuration).__name__, numbers
 
 
-def checked_seed(seed: Any) -> int:
+def _checked_seed(seed: Any) -> int:
     """Return the seed, or one drawn at random for None."""
     if seed is None:
         return secrets.randbits(63)
@@ -284,12 +324,15 @@ def checked_seed(seed: Any) -> int:
     return int(seed)
 
 
-def chunks(n: int) -> Iterator[slice]:
-    """Yield the places of `n` rows, as many at a time as may go by between two looks at Ctrl-C."""
-    for i in range(0, n, _CHUNK):
-        yield slice(i, min(i + _CHUNK, n))
+def _words(seed: int) -> list[int]:
+    """Return a seed as words of 32 bits, the lowest first, as NumPy's SeedSequence takes it."""
+    words = [seed & 0xFFFFFFFF]
+    while seed := seed >> 32:
+        words.append(seed & 0xFFFFFFFF)
+    return words
 
 
-def matrix(targets: Float64) -> Float64:
-    """Return a view of shape (n, n_outputs) of targets of shape (n,) or (n, n_outputs)."""
-    return targets.reshape(len(targets), -1)
+def _check_coverage(coverage: float) -> None:
+    number("coverage", coverage)
+    if not 0 < coverage < 1:
+        raise ValueError(f"coverage must be above 0 and below 1, got {coverage!r}")

@@ -8,35 +8,41 @@ from elman import state
 from elman.configuration.cells import Cell, Linear
 from elman.configuration.training import Training
 from elman.models.committee import Committee
+from elman.models._model import Model
 from elman.models.learner import OnlineRNN
 
 DEFAULT = "Committee"
 """The model for a stream that nothing is known of."""
 
 
-def make(name: str, *, lags: int, seed: int, **options: Any) -> tuple[Any, int]:
-    """Return the model called `name` and how many lags it has to be given.
-
-    `name` is ``"Committee"``, which makes its own lags, or one that `OnlineRNN.named` knows, with its
-    `options`.
+def make(name: str, *, lags: int, seed: int, **options: Any) -> Model:
+    """Return the model called `name`: ``"Committee"``, or one that `OnlineRNN.named` knows with its `options`.
 
     Examples
     --------
-    >>> model, lags = make("SRNN-Adam", lags=3, seed=1, rate=0.01)
-    >>> model.training.rate, lags
+    >>> model = make("SRNN-Adam", lags=3, seed=1, rate=0.01)
+    >>> model.training.rate, model.lags
     (0.01, 3)
     """
     if name.lower() != DEFAULT.lower():
-        return OnlineRNN.named(name, seed=seed, **options), lags
+        return OnlineRNN.named(name, lags=lags, seed=seed, **options)
     if options:
         raise TypeError(f"{DEFAULT} has no option {next(iter(options))!r}: there is nothing to tune")
-    return Committee(lags=lags, seed=seed), 0
+    return Committee(lags=lags, seed=seed)
 
 
-def load(blob: bytes) -> Any:
-    """Return the model that some model's `to_bytes` wrote."""
-    kind = Committee if state.parse(blob)[0].get("kind") == Committee.__name__ else OnlineRNN
-    return kind.from_bytes(blob)
+def load(blob: bytes) -> Model:
+    """Return the model that some model's `to_bytes` wrote, whatever it is.
+
+    Examples
+    --------
+    >>> load(Committee().to_bytes())
+    Committee(lags=6, threads=1, dtype='float32', seed=0)
+    """
+    kind = state.parse(blob)[0].get("kind")
+    if kind not in Model.by_kind:
+        raise ValueError(f"it is a saved {kind}, not a saved model")
+    return Model.by_kind[kind].from_bytes(blob)
 
 
 def names() -> list[str]:

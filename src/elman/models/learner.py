@@ -6,23 +6,19 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from elman import state
-from elman._core import Learner as CoreLearner
-from elman._core import core
 from elman.arguments import instance, one_of
 from elman.configuration.cells import SRNN, Cell, Linear
+from elman.configuration.members import Member
 from elman.configuration.names import from_name
 from elman.configuration.readouts import RLS, Gradient, Readout
 from elman.configuration.training import WOGD, Training
-from elman.models._growth import grown, is_weight
-from elman.models._model import Model, checked_seed, configured, described, part, set_initial_weights
+from elman.models._model import Model, configured, described
 
 if TYPE_CHECKING:
-    from elman.models._model import State
     from elman.models._rows import Float64
 
 
-class OnlineRNN(Model[CoreLearner]):
+class OnlineRNN(Model):
     """A recurrent network that predicts and learns row by row.
 
     Parameters
@@ -41,6 +37,9 @@ class OnlineRNN(Model[CoreLearner]):
         Standardise features (and, with the squared loss, targets) by running statistics that never look
         ahead. With ``scale=False`` the network sees the numbers as they come; the paper's experiments do that
         on data standardised beforehand.
+    lags
+        How many past targets the network sees besides the features, so that a bare series needs no features
+        (rows of length 0).
     dtype
         ``"float32"`` or ``"float64"``, the arithmetic inside. Predictions are Python floats or float64 arrays
         in any case.
@@ -52,7 +51,8 @@ class OnlineRNN(Model[CoreLearner]):
     A row ``x`` is a 1-D array, a sequence of floats, or a dict of named features (any order; a name that
     appears later adds an input). A missing feature (NaN, or an absent name) stands for its running mean. A
     target ``y`` is a number, a 1-D array or sequence with one value for each output, or None; None and NaN
-    mean 'not known': the state advances and nothing is learned. A row is checked whole before it touches the
+    mean 'not known': the state advances and nothing is learned; among the past targets the last known one
+    stands for it. A row is checked whole before it touches the
     model. Calls from several threads are taken one at a time; different models run in parallel.
 
     Examples
@@ -75,6 +75,7 @@ class OnlineRNN(Model[CoreLearner]):
         *,
         loss: str = "squared",
         scale: bool = True,
+        lags: int = 0,
         dtype: str = "float32",
         seed: int | None = None,
     ) -> None:
@@ -86,9 +87,9 @@ class OnlineRNN(Model[CoreLearner]):
         self.loss = one_of("loss", loss, ("squared", "logistic"))
         self.scale = instance("scale", scale, bool)
         self.dtype = one_of("dtype", dtype, ("float32", "float64"))
-        self.seed = checked_seed(seed)
         self._check_parts()
-        super().__init__(probability=loss == "logistic")
+        super().__init__(lags=lags, seed=seed, probability=loss == "logistic")
+        self._members = (Member("alone", self.cell, self.training, self.readout, lagged=True),)
 
     def _check_parts(self) -> None:
         """Raise ValueError if the parts do not go together."""
@@ -113,13 +114,13 @@ class OnlineRNN(Model[CoreLearner]):
         """
         if name == "linear":
             return cls(Linear(), **options)
-        cell, training, others = from_name(name, options, ("readout", "loss", "scale", "dtype", "seed"))
+        cell, training, others = from_name(name, options, ("readout", "loss", "scale", "lags", "dtype", "seed"))
         return cls(cell, training, **others)
 
     def __repr__(self) -> str:
         return (
             f"OnlineRNN({self.cell!r}, {self.training!r}, {self.readout!r}, loss={self.loss!r}, "
-            f"scale={self.scale!r}, dtype={self.dtype!r}, seed={self.seed!r})"
+            f"scale={self.scale!r}, lags={self.lags!r}, dtype={self.dtype!r}, seed={self.seed!r})"
         )
 
     def run_measured(self, X: Any, y: Any) -> Float64:
@@ -131,14 +132,16 @@ class OnlineRNN(Model[CoreLearner]):
         with self._lock:
             groups, targets = self._checked(X, y)
             smoothness = np.empty(len(targets))
-            for learner, rows, at in groups:
-                group = targets[at].reshape(len(rows), self._outputs.count or 1)
-                smoothness[at] = [learner.learn_measured(*sample) for sample in zip(rows, group, strict=True)]
+            for native, rows, at in groups:
+                group = targets[at].reshape(len(rows), -1)
+                smoothness[at] = [native.learn_measured(*sample) for sample in zip(rows, group, strict=True)]
             return smoothness
 
     @property
     def local_regret(self) -> float:
         """R_w(t), the sum of the squared norms of the projected gradients so far, equation (7); WOGD only."""
+        if not isinstance(self.training, WOGD):
+            raise AttributeError(f"the local regret is that of WOGD's steps, this model has {self.training!r}")
         return self._meters()[2]
 
     @property
@@ -151,36 +154,23 @@ class OnlineRNN(Model[CoreLearner]):
         for each gate, such as U.f.
         """
         with self._lock:
-            if self._learner is None:
-                return {}
-            arrays = self._learner.state()
-            return {
-                name: array if name in {"C", "D"} else array.T.copy()
-                for name, array in arrays.items()
-                if is_weight(name)
-            }
+            return {} if self._native is None else self._native.weights()
 
     # What the base class asks for
 
-    def _new_learner(self, n_inputs: int, n_outputs: int) -> CoreLearner:
-        return core.Learner(
-            n_inputs=n_inputs,
-            n_outputs=n_outputs,
-            window=self.training.window,
-            logistic=self.loss == "logistic",
-            scale=self.scale,
-            double_precision=self.dtype == "float64",
-            cell=part(self.cell),
-            training=part(self.training),
-            readout=part(self.readout),
-        )
+    kind = "OnlineRNN"
 
-    def _with_initial_weights(self, arrays: State) -> State:
-        set_initial_weights(arrays, [self.seed])
-        return arrays
+    def _members_for(self, n_inputs: int) -> tuple[Member, ...]:
+        del n_inputs  # the network is what it is
+        return self._members
 
-    def _grown(self, old: State, new: State) -> State:
-        return grown(old, new)
+    def _options(self) -> dict[str, Any]:
+        return {
+            "joint": True,
+            "scale": self.scale,
+            "logistic": self.loss == "logistic",
+            "double_precision": self.dtype == "float64",
+        }
 
     def _configuration(self) -> dict[str, Any]:
         return {
@@ -189,21 +179,19 @@ class OnlineRNN(Model[CoreLearner]):
             "readout": described(self.readout),
             "loss": self.loss,
             "scale": self.scale,
+            "lags": self.lags,
             "dtype": self.dtype,
             "seed": self.seed,
         }
 
     @classmethod
-    def _configured(cls, header: dict[str, Any]) -> Self:
+    def _configured(cls, configuration: dict[str, Any]) -> Self:
         return cls(
-            configured(Cell.by_name, header["cell"]),
-            configured(Training.by_name, header["training"]),
-            configured(Readout.by_name, header.get("readout", {"type": "Gradient"})),
-            **{name: header[name] for name in ("loss", "scale", "dtype", "seed")},
+            configured(Cell.by_name, configuration["cell"]),
+            configured(Training.by_name, configuration["training"]),
+            configured(Readout.by_name, configuration["readout"]),
+            **{name: configuration[name] for name in ("loss", "scale", "lags", "dtype", "seed")},
         )
-
-    def _check_sizes(self, arrays: State, n_inputs: int, n_outputs: int) -> None:
-        state.check(arrays, n_inputs, n_outputs, self.cell.n_hidden)
 
 
 def _usual_readout(cell: Cell, training: Training | None) -> Readout:

@@ -1,0 +1,44 @@
+// An array of weights that is trained as a whole, its gradient, and the matrices that lie in it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "archive.hpp"
+#include "simd/buffer.hpp"
+
+namespace elman {
+
+// One matrix inside an array of weights, [outer][inner]: successive outer indices are `stride` elements
+// apart.
+struct Block {
+  const char*
+      name;  // "U", "W", "C", "D" as in the paper; with the gate's name behind it where there are several
+  std::size_t offset;  // of its first element
+  int stride;
+  Axis outer, inner;
+
+  std::size_t place(std::size_t i, std::size_t j) const { return offset + i * stride + j; }
+};
+
+template <class T>
+struct Parameters {
+  // What the weights are of: rules may treat the two differently, as WOGD does.
+  enum class Role { recurrence, readout };
+
+  Parameters(Role of, std::vector<Block> matrices, std::size_t size)
+      : role(of), blocks(std::move(matrices)), weights(size), gradient(size) {}
+
+  Role role;
+  std::vector<Block> blocks;
+  Buffer<T> weights, gradient;
+
+  // Walks an array in the layout of the weights, matrix by matrix.
+  void exchange(Archive& archive, const std::string& prefix, Buffer<T>& array) const {
+    for (const Block& block : blocks)
+      archive.array(prefix + block.name, array.data() + block.offset, block.outer, block.inner, block.stride);
+  }
+};
+
+}  // namespace elman
