@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 from abc import ABC, abstractmethod
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from elman import state
 from elman._core import Model as CoreModel
 from elman.arguments import whole_number
+from elman.configuration.part import Part
 from elman.models._growth import is_weight
 from elman.models._rows import Columns, Float64, Outputs
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     State = dict[str, NDArray[Any]]
 
 C = TypeVar("C", bound=CoreModel)
-T = TypeVar("T")
+P = TypeVar("P", bound=Part)
 
 _FLOAT64 = np.dtype(np.float64)
 _CHUNK = 4096  # rows between two looks at Ctrl-C
@@ -252,20 +253,12 @@ def set_initial_weights(arrays: State, key: list[int]) -> None:
                 column[:] = generator.normal(0, _INITIAL_DEVIATION, len(column))
 
 
-def described(configuration: Any) -> dict[str, Any]:
-    """Return a configuration object as JSON values."""
-    options = {
-        field.name: getattr(configuration, field.name) for field in fields(configuration) if field.init
-    }
-    return {"type": type(configuration).__name__} | options
+described = Part.described
 
 
-def configured(by_name: dict[str, type[T]], description: dict[str, Any]) -> T:
+def configured(by_name: dict[str, type[P]], description: dict[str, Any]) -> P:
     """Return the configuration object that `described` was given."""
-    options = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in description.items()
-    }
-    return by_name[str(options.pop("type"))](**options)
+    return by_name[str(description["type"])].configured(description)
 
 
 def part(configuration: Any) -> tuple[str, dict[str, list[float]]]:

@@ -78,11 +78,11 @@ class OnlineRNN(Model[CoreLearner]):
         dtype: str = "float32",
         seed: int | None = None,
     ) -> None:
-        self.cell = instance("cell", SRNN() if cell is None else cell, Cell)
+        self.cell = Cell.checked("cell", SRNN() if cell is None else cell)
         usual_training = WOGD(window=1) if isinstance(self.cell, Linear) else WOGD()
-        self.training = instance("training", usual_training if training is None else training, Training)
+        self.training = Training.checked("training", usual_training if training is None else training)
         usual_readout = _usual_readout(self.cell, training)
-        self.readout = instance("readout", usual_readout if readout is None else readout, Readout)
+        self.readout = Readout.checked("readout", usual_readout if readout is None else readout)
         self.loss = one_of("loss", loss, ("squared", "logistic"))
         self.scale = instance("scale", scale, bool)
         self.dtype = one_of("dtype", dtype, ("float32", "float64"))
@@ -104,15 +104,13 @@ class OnlineRNN(Model[CoreLearner]):
         """Return a model by the paper's name of its cell and training, such as ``"LSTM-Adam"``, in any case.
 
         Each option goes to the cell or the training that has it, and otherwise to `OnlineRNN`. The name
-        ``"linear"`` gives linear regression by recursive least squares.
+        ``"Linear"`` gives linear regression by recursive least squares.
 
         Examples
         --------
         >>> OnlineRNN.named("SRNN-Adam", n_hidden=10, rate=0.01, seed=1).training
         Adam(rate=0.01, lookback=25, decays=(0.9, 0.999), epsilon=1e-08)
         """
-        if name == "linear":
-            return cls(Linear(), **options)
         cell, training, others = from_name(name, options, ("readout", "loss", "scale", "dtype", "seed"))
         return cls(cell, training, **others)
 
