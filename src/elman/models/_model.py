@@ -15,12 +15,14 @@ from elman._core import Model as CoreModel
 from elman.arguments import whole_number
 from elman.configuration.part import Part
 from elman.models._growth import is_weight
-from elman.models._rows import Columns, Float64, Outputs
+from elman.models._rows import Columns, Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
+
+    from elman.arrays import Float64
 
     State = dict[str, NDArray[Any]]
 

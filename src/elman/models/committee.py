@@ -29,8 +29,9 @@ from elman.models._model import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from elman.arrays import Float64
     from elman.models._model import State
-    from elman.models._rows import Columns, Float64, Outputs
+    from elman.models._rows import Columns, Outputs
 
 
 _MOST_LAGS = 1000

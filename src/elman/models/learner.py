@@ -18,8 +18,8 @@ from elman.models._growth import grown, is_weight
 from elman.models._model import Model, checked_seed, configured, described, part, set_initial_weights
 
 if TYPE_CHECKING:
+    from elman.arrays import Float64
     from elman.models._model import State
-    from elman.models._rows import Float64
 
 
 class OnlineRNN(Model[CoreLearner]):
