@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from elman.configuration.cells import Cell, Linear
+from elman.configuration.cells import Cell
 from elman.configuration.training import Training
 
 T = TypeVar("T")
@@ -24,11 +24,11 @@ def from_name(
     if not isinstance(name, str):
         raise TypeError(f"name must be a str such as 'SRNN-WOGD', got {name!r} of type {type(name).__name__}")
     cell_name, dash, training_name = name.partition("-")
+    if not dash and cell_name.strip().lower() != "linear":
+        raise ValueError(f"name must be a cell and a training, such as 'SRNN-WOGD', got {name!r}")
     types: dict[str, type[Any]] = {"cell": _find("cell", cell_name, Cell.by_name, name)}
     if dash:
         types["training"] = _find("training", training_name, Training.by_name, name)
-    elif types["cell"] is not Linear:
-        raise ValueError(f"name must be a cell and a training, such as 'SRNN-WOGD', got {name!r}")
     known = {part: _fields(kind) for part, kind in types.items()} | {"learner": others}
     for option in options:
         if not any(option in names for names in known.values()):
