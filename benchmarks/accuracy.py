@@ -31,7 +31,8 @@ from rich.table import Table
 from accuracy_river import REGRESSORS, run_river
 from elman import EKF, LSTM, RLS, SRNN, WOGD, Adam, Committee, Gradient, Linear, OnlineRNN, streams
 from elman.configuration.members import DEFAULT_MEMBERS
-from elman.streams import Drift, Lagged
+from elman.streams import Drift
+from lagged import lagged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,14 +75,14 @@ MODELS: dict[str, list[Callable[[], Any]]] = {
 @cache
 def samples(name: str, limit: int | None) -> tuple[np.ndarray, np.ndarray]:
     if name in TIME_ORDERED:
-        stream, rows = Lagged(streams.load(name), LAGS), TIME_ORDERED[name]
+        stream, rows = streams.load(name), TIME_ORDERED[name]
     elif name in SHUFFLED:
         stream, rows = streams.load(name), SHUFFLED[name]
     else:
         stream, rows = DRIFTING[name](), 12000
     rows = min(rows or 10**9, limit or 10**9)
-    chunk = list(zip(range(rows), stream, strict=False))
-    return np.array([x for _, (x, _) in chunk]), np.array([y for _, (_, y) in chunk])
+    X, y = stream.take(rows)
+    return lagged(X, y, LAGS) if name in TIME_ORDERED else (X, y)
 
 
 def measure(name: str, limit: int | None, model: str, setting: int) -> dict[str, Any]:

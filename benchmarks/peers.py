@@ -29,6 +29,7 @@ from rich.table import Table
 import elman
 from elman import streams
 from elman._core import SIMD
+from lagged import lagged
 from peers_models import N_HIDDEN, N_TIMED, PEERS, WINDOW
 
 HERE = Path(__file__).parent
@@ -74,14 +75,14 @@ GROUPS = [
 def make_streams() -> dict[str, tuple[Any, Any]]:
     """The streams, standardised beforehand; the first has the 8 features at which speeds are compared."""
     found = {
-        "puma8nh": streams.puma8("n", "h"),
-        "arm with drift": streams.kinematics(drift=streams.Drift(at=N_ROWS // 2, amount=0.3)),
+        "puma8nh": streams.puma8("n", "h").take(N_ROWS),
+        "arm with drift": streams.kinematics(drift=streams.Drift(at=N_ROWS // 2, amount=0.3)).take(N_ROWS),
     }
     try:
-        found["bike sharing"] = streams.Lagged(streams.load("bike_sharing_hourly"), 3)
+        found["bike sharing"] = lagged(*streams.load("bike_sharing_hourly").take(N_ROWS), 3)
     except FileNotFoundError:
         console.print("[dim]bike sharing is left out: ELMAN_DATA names no folder that has it[/]")
-    return {name: standardised(*stream.take(N_ROWS)) for name, stream in found.items()}
+    return {name: standardised(*samples) for name, samples in found.items()}
 
 
 def standardised(X: Any, y: Any) -> tuple[Any, Any]:

@@ -41,18 +41,18 @@ CONFIGURATIONS = [
     (
         lambda: WOGD(spectral_limit=1.0),
         ValueError,
-        "spectral_limit must be below 1 (Remark 1 of the paper), got 1.0",
+        "spectral_limit must be a finite number above 0 and below 1, got 1.0",
     ),
     (
         lambda: WOGD(projection_threshold=-1),
         ValueError,
         "projection_threshold must be a finite number of at least 0",
     ),
-    (lambda: OnlineRNN("SRNN"), TypeError, "cell must be Cell, got 'SRNN' of type str"),
+    (lambda: OnlineRNN("SRNN"), TypeError, "NARX, got 'SRNN' of type str"),
     (
         lambda: OnlineRNN(training=SRNN()),
         TypeError,
-        "training must be Training, got SRNN(n_hidden=15) of type SRNN",
+        "training must be WOGD, SGD, RMSprop, Adam or EKF, got SRNN(n_hidden=15) of type SRNN",
     ),
     (lambda: OnlineRNN(loss="hinge"), ValueError, "loss must be 'squared' or 'logistic', got 'hinge'"),
     (lambda: OnlineRNN(dtype="float16"), ValueError, "dtype must be 'float32' or 'float64', got 'float16'"),

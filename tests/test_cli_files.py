@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 
 from elman import OnlineRNN
 from elman.cli import app
-from elman.streams import Lagged, read_csv
+from elman.streams import read_csv
+from lagged import lagged
 
 SMALL = ("--model", "SRNN-SGD", "--hidden", "4")
 
@@ -44,7 +45,7 @@ def read(path):
 
 def test_predictions_are_those_of_the_library(series, tmp_path):
     result = invoke("run", series, "--predictions", tmp_path / "out.csv", "--seed", 3, *SMALL)
-    X, y = Lagged(read_csv(series, ignore=["place"]), 6).take()
+    X, y = lagged(*read_csv(series, ignore=["place"]).take(), 6)
     expected = OnlineRNN.named("SRNN-SGD", n_hidden=4, seed=3).run(X, y)
 
     assert result.exit_code == 0
@@ -243,7 +244,7 @@ def recursive_least_squares(X, y, forgetting=0.9995):
 def test_bike_rentals_are_forecast_better_than_by_a_linear_model():
     file = Path(os.environ["ELMAN_DATA"]) / "bike_sharing_hourly.csv.gz"
     found = json.loads(invoke("run", file, "--target", "cnt", "--json").stdout)
-    linear = recursive_least_squares(*Lagged(read_csv(file, "cnt"), 6).take())
+    linear = recursive_least_squares(*lagged(*read_csv(file, "cnt").take(), 6))
 
     assert found["rows"] == 17379
     assert found["mse"] < linear.mean()

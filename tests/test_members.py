@@ -78,9 +78,9 @@ def test_wide_rows_stay_finite_and_small():
     ("make", "kind", "message"),
     [
         (lambda: Member(1, SRNN(), WOGD(), Gradient()), TypeError, "name must be str, got 1 of type int"),
-        (lambda: Member("a", "SRNN", WOGD(), Gradient()), TypeError, "cell must be Cell, got 'SRNN'"),
-        (lambda: Member("a", SRNN(), RLS(), Gradient()), TypeError, "training must be Training, got RLS("),
-        (lambda: Member("a", SRNN(), WOGD(), EKF()), TypeError, "readout must be Readout, got EKF("),
+        (lambda: Member("a", "SRNN", WOGD(), Gradient()), TypeError, "NARX, got 'SRNN' of type str"),
+        (lambda: Member("a", SRNN(), RLS(), Gradient()), TypeError, "Adam or EKF, got RLS("),
+        (lambda: Member("a", SRNN(), WOGD(), EKF()), TypeError, "readout must be Gradient or RLS, got EKF("),
         (lambda: Member("a", SRNN(), WOGD(), Gradient(), 1), TypeError, "lagged must be bool, got 1"),
         (
             lambda: Member("a", Linear(), WOGD(), Gradient()),

@@ -3,7 +3,7 @@
 import pytest
 
 import combos
-from elman import EKF, SGD, SRNN, WOGD, Adam, OnlineRNN
+from elman import EKF, RLS, SGD, SRNN, WOGD, Adam, Gradient, Linear, OnlineRNN
 
 
 @combos.every_training
@@ -25,6 +25,20 @@ def test_cwrnn_is_the_paper_name_of_the_clockwork_cell():
     assert type(OnlineRNN.named("CWRNN-SGD").cell).__name__ == "Clockwork"
 
 
+@pytest.mark.parametrize("name", ["Linear", "linear", " LINEAR "])
+def test_linear_needs_no_training(name):
+    model = OnlineRNN.named(name, dtype="float64")
+
+    assert (model.cell, model.training, model.readout) == (Linear(), WOGD(window=1), RLS())
+    assert model.dtype == "float64"
+
+
+def test_a_linear_cell_with_a_training_is_learned_by_it():
+    model = OnlineRNN.named("linear-SGD", rate=0.01)
+
+    assert (model.cell, model.training, model.readout) == (Linear(), SGD(rate=0.01), Gradient(skip=True))
+
+
 def test_options_go_to_what_has_them():
     model = OnlineRNN.named(
         "SRNN-Adam", n_hidden=4, rate=0.01, lookback=7, loss="logistic", scale=False, dtype="float64", seed=3
@@ -43,6 +57,12 @@ def test_defaults_are_those_of_the_parts():
     ("name", "options", "error", "parts"),
     [
         ("SRNN", {}, ValueError, ["such as 'SRNN-WOGD'", "got 'SRNN'"]),
+        (
+            "Linear",
+            {"rate": 0.1},
+            TypeError,
+            ["Linear has no option 'rate': the cell takes no option; the learner"],
+        ),
         ("XRNN-WOGD", {}, ValueError, ["no cell called 'XRNN'", "only SRNN"]),
         ("SRNN-Adagrad", {}, ValueError, ["no training called 'Adagrad'", "WOGD, SGD, RMSprop, Adam, EKF"]),
         (7, {}, TypeError, ["name must be a str", "got 7 of type int"]),

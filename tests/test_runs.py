@@ -13,7 +13,8 @@ from elman import OnlineRNN, runs
 from elman.runs import Output, Position, Run, Session, Stopped, StopSignals
 from elman.runs.lags import WithLags
 from elman.runs.samples import rows
-from elman.streams import Lagged, kinematics
+from elman.streams import kinematics
+from lagged import lagged
 
 NAN = math.nan
 
@@ -32,7 +33,7 @@ def samples(count, skipped=0):
 
 def test_a_model_with_lags_sees_what_a_lagged_stream_shows():
     X, y = kinematics().take(300)
-    expected = OnlineRNN.named("SRNN-EKF", n_hidden=3, seed=1).run(*Lagged(kinematics(), 3).take(300))
+    expected = OnlineRNN.named("SRNN-EKF", n_hidden=3, seed=1).run(*lagged(X, y, 3))
     model = WithLags(OnlineRNN.named("SRNN-EKF", n_hidden=3, seed=1), [NAN] * 3)
     answers = []
     for part in np.array_split(np.arange(200), 7):

@@ -7,7 +7,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from elman.streams import Drift, Lagged, binary_addition, kinematics, load, puma8, puma32, read_csv
+from elman.streams import Drift, binary_addition, kinematics, load, puma8, puma32, read_csv
 
 TABLE = "date,a,y\n" + "".join(f"2024-01-{day:02},{day},{day**2}\n" for day in range(1, 32))
 
@@ -20,8 +20,6 @@ STREAMS = {
     "puma32fm": lambda: load("puma32fm"),
     "addition": lambda: binary_addition(3),
     "csv": lambda: read_csv(StringIO(TABLE)),
-    "lagged csv": lambda: Lagged(read_csv(StringIO(TABLE)), 3),
-    "lagged addition": lambda: Lagged(binary_addition(2), 2),
 }
 
 

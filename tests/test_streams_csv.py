@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from elman.streams import Lagged, read_csv
+from elman.streams import read_csv
 
 CELLS = st.floats(width=64)
 TABLES = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=8), elements=CELLS)
@@ -80,7 +80,7 @@ def test_one_column_is_a_bare_series():
 def test_memory_does_not_grow_with_the_file(tmp_path):
     path = tmp_path / "long.csv"
     path.write_text("a,y\n" + "0.125,0.375\n" * 50_000, encoding="utf-8")
-    stream = Lagged(read_csv(path), 3)
+    stream = read_csv(path)
     tracemalloc.start()
     rows = sum(1 for _ in stream)
     _, peak = tracemalloc.get_traced_memory()

@@ -7,8 +7,8 @@ the kinetic energy, one row at a time.
 import numpy as np
 import pytest
 
-from elman.streams.dynamics import GRAVITY, accelerations, mass_matrix, torques
-from elman.streams.puma560 import JOINTS, puma560
+from elman.streams._dynamics import GRAVITY, accelerations, mass_matrix, torques
+from elman.streams._puma560 import JOINTS, puma560
 
 ROWS = 5
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from elman.streams import FetchError, fetch, load
-from elman.streams.arff import arff_to_csv
+from elman.streams._arff import arff_to_csv
 
 ARFF = b"""% made up
 @RELATION 'kin'

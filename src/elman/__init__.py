@@ -38,5 +38,6 @@ def __getattr__(name: str) -> Any:
     if name == "streams":
         return import_module("elman.streams")
     if name == "__version__":
-        return import_module("importlib.metadata").version("elman")
+        globals()[name] = import_module("importlib.metadata").version("elman")
+        return globals()[name]
     raise AttributeError(f"module 'elman' has no attribute {name!r}")

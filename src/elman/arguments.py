@@ -14,19 +14,22 @@ def whole_number(name: str, value: Any, *, at_least: int) -> None:
         raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}")
 
 
-def number(name: str, value: Any, *, above: float = -math.inf, at_least: float = -math.inf) -> None:
+def number(
+    name: str,
+    value: Any,
+    *,
+    above: float = -math.inf,
+    at_least: float = -math.inf,
+    below: float = math.inf,
+    at_most: float = math.inf,
+) -> None:
     """Raise unless `value` is a finite real number within the bounds."""
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}")
-    if not math.isfinite(value) or value <= above or value < at_least:
-        bound = (
-            f" above {above:g}"
-            if above > -math.inf
-            else f" of at least {at_least:g}"
-            if at_least > -math.inf
-            else ""
-        )
-        raise ValueError(f"{name} must be a finite number{bound}, got {value!r}")
+    if not (math.isfinite(value) and above < value < below and at_least <= value <= at_most):
+        bounds = {"above": above, "of at least": at_least, "below": below, "at most": at_most}
+        words = " and".join(f" {word} {bound:g}" for word, bound in bounds.items() if math.isfinite(bound))
+        raise ValueError(f"{name} must be a finite number{words}, got {value!r}")
 
 
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Float64: TypeAlias = NDArray[np.float64]
+    from elman.arrays import Float64
 
 FORECASTS = ("model", "last value", "mean so far")
 """What the columns of `Prequential.update` and `LearningCurve.means` are the errors of."""

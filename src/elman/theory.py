@@ -11,10 +11,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from elman.arguments import number, whole_number
 
+if TYPE_CHECKING:
+    from elman.arrays import Float64
     from elman.models.learner import OnlineRNN
 
 
@@ -41,6 +41,9 @@ def smoothness_bounds(n_hidden: int, n_inputs: int, spectral_limit: float = 0.95
     >>> smoothness_bounds(n_hidden=16, n_inputs=8, spectral_limit=0.5)
     Smoothness(recurrent=2048.0, inputs=1152.0, mixed=1536.0)
     """
+    whole_number("n_hidden", n_hidden, at_least=1)
+    whole_number("n_inputs", n_inputs, at_least=0)
+    number("spectral_limit", spectral_limit, above=0, below=1)
     n_x = n_inputs + 1
     contraction = (1 - spectral_limit) ** 3
     return Smoothness(
@@ -65,20 +68,25 @@ def regret_bound(steps: int, window: int, n_hidden: int, rate: float) -> float:
     >>> regret_bound(steps=1000, window=100, n_hidden=16, rate=0.01)
     70400.0
     """
+    whole_number("steps", steps, at_least=0)
+    whole_number("window", window, at_least=1)
+    whole_number("n_hidden", n_hidden, at_least=1)
+    number("rate", rate, above=0)
     return 16 * math.sqrt(n_hidden) / rate * (steps / window + 1)
 
 
 def local_regret(model: OnlineRNN) -> float:
     """Return R_w(t), the sum over all steps of the squared norm of the projected gradient, equation (7)."""
-    return model.local_regret
+    return float(_of_wogd(model, "local_regret"))
 
 
 def normalised_local_regret(model: OnlineRNN) -> float:
     """Return R_w(t)/t, which falls towards zero while the weights settle; NaN before the first step."""
-    return model.local_regret / model.steps if model.steps else math.nan
+    regret = local_regret(model)
+    return regret / model.steps if model.steps else math.nan
 
 
-def empirical_smoothness(model: OnlineRNN, X: Any, y: Any) -> NDArray[np.float64]:
+def empirical_smoothness(model: OnlineRNN, X: Any, y: Any) -> Float64:
     """Let `model` learn the rows, and return how much the gradient changed along each step (section IV-A3).
 
     ``max(|dL/dW(next) - dL/dW| / |W(next) - W|, same for U)`` for the same windowed loss and readout, which
@@ -99,4 +107,13 @@ def empirical_smoothness(model: OnlineRNN, X: Any, y: Any) -> NDArray[np.float64
     array of shape (n,)
         NaN for a row without a target or without a step.
     """
-    return model.run_measured(X, y)
+    smoothness: Float64 = _of_wogd(model, "run_measured")(X, y)
+    return smoothness
+
+
+def _of_wogd(model: OnlineRNN, meter: str) -> Any:
+    """Return what only models that WOGD trains have."""
+    try:
+        return getattr(model, meter)
+    except AttributeError as error:
+        raise ValueError(f"regret and smoothness are those of WOGD's windowed loss, got {model!r}") from error

@@ -8,10 +8,9 @@ import importlib
 import os
 from typing import Any, Protocol, Self, cast
 
-import numpy as np
 from numpy.typing import NDArray
 
-Float64 = NDArray[np.float64]
+from elman.arrays import Float64
 
 
 class Model(Protocol):

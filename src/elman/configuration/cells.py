@@ -1,27 +1,35 @@
 """Cells: the recurrence of a network. A cell is a description; it holds no weights and no state."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import ClassVar
 
 from elman.arguments import whole_number
+from elman.configuration.part import Part, registered
 
 
 @dataclass(frozen=True)
-class Cell:
-    """What every cell has. `OnlineRNN`, saved models and the core know a subclass by its name."""
+class Cell(Part):
+    """What every cell has."""
 
     by_name: ClassVar[dict[str, type["Cell"]]] = {}
 
     n_hidden: int = 15
 
-    def __init_subclass__(cls) -> None:
-        Cell.by_name[cls.__name__] = cls
-
     def __post_init__(self) -> None:
         whole_number("n_hidden", self.n_hidden, at_least=1)
 
+    def n_weights(self, n_inputs: int) -> int:
+        """Return how many weights the recurrence has for rows of `n_inputs` features, its constant added.
 
+        >>> SRNN(10).n_weights(8), LSTM(10).n_weights(8), NARX(10).n_weights(8), Linear().n_weights(8)
+        (190, 760, 390, 0)
+        """
+        return self.n_hidden * (self.n_hidden + n_inputs + 1)
+
+
+@registered
 @dataclass(frozen=True)
 class SRNN(Cell):
     """Simple recurrent network, or Elman network: ``h = tanh(W h + U x)``, equation (1) of the paper.
@@ -42,6 +50,7 @@ class SRNN(Cell):
     """
 
 
+@registered
 @dataclass(frozen=True)
 class Linear(Cell):
     """No recurrence and no hidden unit: what a readout with a skip makes of the inputs alone.
@@ -60,6 +69,7 @@ class Linear(Cell):
         """Nothing can be wrong with it."""
 
 
+@registered
 @dataclass(frozen=True)
 class LSTM(Cell):
     """Long short-term memory, without peepholes as in the paper's experiments.
@@ -79,7 +89,11 @@ class LSTM(Cell):
     LSTM(n_hidden=10)
     """
 
+    def n_weights(self, n_inputs: int) -> int:
+        return 4 * super().n_weights(n_inputs)
 
+
+@registered
 @dataclass(frozen=True)
 class GRU(Cell):
     """Gated recurrent unit, in the form that PyTorch and cuDNN have.
@@ -99,7 +113,11 @@ class GRU(Cell):
     GRU(n_hidden=10)
     """
 
+    def n_weights(self, n_inputs: int) -> int:
+        return 3 * super().n_weights(n_inputs)
 
+
+@registered
 @dataclass(frozen=True)
 class Clockwork(Cell):
     """Clockwork network of Koutnik, Greff, Gomez and Schmidhuber (2014), the paper's CWRNN.
@@ -164,13 +182,21 @@ class Clockwork(Cell):
         >>> Clockwork(10).multiply_adds(8) / (10 * (10 + 9))
         0.35328947368421054
         """
-        total, reads = 0.0, self.n_hidden + n_inputs + 1
-        for size, period in zip(self.module_sizes, self.periods, strict=True):
-            total += size * reads / period
+        blocks = zip(self._module_weights(n_inputs), self.periods, strict=True)
+        return sum(weights / period for weights, period in blocks)
+
+    def n_weights(self, n_inputs: int) -> int:
+        return sum(self._module_weights(n_inputs))
+
+    def _module_weights(self, n_inputs: int) -> Iterator[int]:
+        """Yield the weights of each module: it reads the inputs, itself and the slower ones."""
+        reads = self.n_hidden + n_inputs + 1
+        for size in self.module_sizes:
+            yield size * reads
             reads -= size
-        return total
 
 
+@registered
 @dataclass(frozen=True)
 class NARX(Cell):
     """NARX recurrent network: ``h_t = tanh(W_1 h_{t-1} + ... + W_k h_{t-k} + U x_t)``, with ``k = delays``.
@@ -203,3 +229,6 @@ class NARX(Cell):
     def __post_init__(self) -> None:
         super().__post_init__()
         whole_number("delays", self.delays, at_least=1)
+
+    def n_weights(self, n_inputs: int) -> int:
+        return self.n_hidden * (self.delays * self.n_hidden + n_inputs + 1)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 LARGEST_FILTER = 1000  # weights whose covariance a member may keep; a row costs it the square of that
 _FEWEST_HIDDEN = 2
-_GATES = {"LSTM": 4, "GRU": 3}
 
 
 @dataclass(frozen=True)
@@ -45,9 +44,9 @@ class Member:
 
     def __post_init__(self) -> None:
         instance("name", self.name, str)
-        instance("cell", self.cell, Cell)
-        instance("training", self.training, Training)
-        instance("readout", self.readout, Readout)
+        Cell.checked("cell", self.cell)
+        Training.checked("training", self.training)
+        Readout.checked("readout", self.readout)
         instance("lagged", self.lagged, bool)
         if isinstance(self.cell, Linear) and not self.readout.skip:
             raise ValueError(f"a Linear() cell needs a readout with skip=True, got {self.readout!r}")
@@ -64,11 +63,9 @@ class Member:
 
 def _filtered(member: Member, n_inputs: int) -> int:
     """Return how many weights have a covariance of their own, which costs their square at each row."""
-    n_hidden, inputs = member.cell.n_hidden, n_inputs + 1
-    readout = n_hidden + inputs * member.readout.skip
+    readout = member.cell.n_hidden + (n_inputs + 1) * member.readout.skip
     if isinstance(member.training, EKF):
-        gates = _GATES.get(type(member.cell).__name__, 1)
-        return gates * n_hidden * (n_hidden + inputs) + readout
+        return member.cell.n_weights(n_inputs) + readout
     return readout if isinstance(member.readout, RLS) else 0
 
 

@@ -4,23 +4,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from elman.arguments import instance, number
+from elman.configuration.part import Part, registered
 
 
 @dataclass(frozen=True)
-class Readout:
-    """What every readout has. `OnlineRNN`, saved models and the core know a subclass by its name."""
+class Readout(Part):
+    """What every readout has."""
 
     by_name: ClassVar[dict[str, type["Readout"]]] = {}
 
     skip: bool = False
 
-    def __init_subclass__(cls) -> None:
-        Readout.by_name[cls.__name__] = cls
-
     def __post_init__(self) -> None:
         instance("skip", self.skip, bool)
 
 
+@registered
 @dataclass(frozen=True)
 class Gradient(Readout):
     """The paper's readout, ``z = C h``, learned by the model's training together with the cell.
@@ -38,6 +37,7 @@ class Gradient(Readout):
     """
 
 
+@registered
 @dataclass(frozen=True)
 class RLS(Readout):
     """Recursive least squares over ``[h; x]``: the weights that fit the past best, the past fading.
@@ -62,7 +62,7 @@ class RLS(Readout):
     RLS(skip=True, forgetting=0.999, initial_variance=10.0)
     >>> RLS(forgetting=0)
     Traceback (most recent call last):
-    ValueError: forgetting must be above 0 and at most 1, got 0
+    ValueError: forgetting must be a finite number above 0 and at most 1, got 0
     """
 
     skip: bool = True
@@ -71,7 +71,5 @@ class RLS(Readout):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        number("forgetting", self.forgetting)
-        if not 0 < self.forgetting <= 1:
-            raise ValueError(f"forgetting must be above 0 and at most 1, got {self.forgetting!r}")
+        number("forgetting", self.forgetting, above=0, at_most=1)
         number("initial_variance", self.initial_variance, above=0)

@@ -1,23 +1,21 @@
 """Training rules: what one update does to the weights. A rule is a description; it holds no state."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from elman import theory
 from elman.arguments import number, whole_number
+from elman.configuration.part import Part, registered
 
 
-class Training:
-    """What every training rule is. `OnlineRNN`, saved models and the core know a subclass by its name.
+class Training(Part):
+    """What every training rule is.
 
-    A rule has either a field `window` or a field `lookback`.
+    It has either a field `window` or a field `lookback`.
     """
 
     by_name: ClassVar[dict[str, type["Training"]]] = {}
     lookback: int
-
-    def __init_subclass__(cls) -> None:
-        Training.by_name[cls.__name__] = cls
 
     @property
     def window(self) -> int:
@@ -25,6 +23,7 @@ class Training:
         return self.lookback
 
 
+@registered
 @dataclass(frozen=True)
 class WOGD(Training):
     """Windowed Online Gradient Descent, the paper's training (Algorithm 1).
@@ -71,14 +70,10 @@ class WOGD(Training):
     def __post_init__(self) -> None:
         whole_number("window", self.window, at_least=1)
         number("rate", self.rate, above=0)
-        number("spectral_limit", self.spectral_limit, above=0)
+        number("spectral_limit", self.spectral_limit, above=0, below=1)  # Remark 1 of the paper
         number("projection_threshold", self.projection_threshold, at_least=0)
         number("readout_rate", self.readout_rate, at_least=0)
         number("readout_limit", self.readout_limit, above=0)
-        if self.spectral_limit >= 1:
-            raise ValueError(
-                f"spectral_limit must be below 1 (Remark 1 of the paper), got {self.spectral_limit!r}"
-            )
 
     @classmethod
     def algorithm1(cls, window: int = 200, rate: float = 0.03, spectral_limit: float = 0.95) -> "WOGD":
@@ -120,6 +115,7 @@ class WOGD(Training):
         )
 
 
+@registered
 @dataclass(frozen=True)
 class SGD(Training):
     """Stochastic gradient descent, ``torch.optim.SGD``: ``p <- p - rate g``, the readout's weights included.
@@ -150,6 +146,7 @@ class SGD(Training):
         whole_number("lookback", self.lookback, at_least=1)
 
 
+@registered
 @dataclass(frozen=True)
 class RMSprop(Training):
     """RMSprop, ``torch.optim.RMSprop``: descent along the gradient over the root of its running mean square.
@@ -180,10 +177,11 @@ class RMSprop(Training):
     def __post_init__(self) -> None:
         number("rate", self.rate, above=0)
         whole_number("lookback", self.lookback, at_least=1)
-        _share("decay", self.decay)
+        number("decay", self.decay, at_least=0, below=1)
         number("epsilon", self.epsilon, above=0)
 
 
+@registered
 @dataclass(frozen=True)
 class Adam(Training):
     """Adam, ``torch.optim.Adam``: descent along the gradient's running mean over the root of its mean square.
@@ -219,10 +217,11 @@ class Adam(Training):
         if not isinstance(self.decays, tuple) or len(self.decays) != 2:
             raise TypeError(f"decays must be a tuple of two numbers, got {self.decays!r}")
         for i, decay in enumerate(self.decays):
-            _share(f"decays[{i}]", decay)
+            number(f"decays[{i}]", decay, at_least=0, below=1)
         number("epsilon", self.epsilon, above=0)
 
 
+@registered
 @dataclass(frozen=True)
 class EKF(Training):
     """Extended Kalman filter: the weights are a filter's state, and each target is a measurement of them.
@@ -268,9 +267,3 @@ class EKF(Training):
         number("initial_variance", self.initial_variance, above=0)
         number("process_noise", self.process_noise, at_least=0)
         number("measurement_noise", self.measurement_noise, above=0)
-
-
-def _share(name: str, value: Any) -> None:
-    number(name, value, at_least=0)
-    if value >= 1:
-        raise ValueError(f"{name} must be below 1, got {value!r}")

@@ -21,11 +21,11 @@ from elman.models.learner import OnlineRNN
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from elman.arrays import Float64
     from elman.configuration.cells import Cell
     from elman.configuration.members import Member
     from elman.configuration.readouts import Readout
     from elman.configuration.training import Training
-    from elman.models._rows import Float64
 
 __all__ = ["CommitteeRegressor", "OnlineRNNRegressor"]
 

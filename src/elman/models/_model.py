@@ -5,23 +5,23 @@ from __future__ import annotations
 import secrets
 import threading
 from abc import ABC, abstractmethod
-from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from elman import state
 from elman._core import core
 from elman.arguments import number, whole_number
-from elman.models._rows import Columns, Float64, Outputs
+from elman.models._rows import Columns, Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from elman._core import Model as CoreModel
+    from elman.arrays import Float64
     from elman.configuration.members import Member
-
-T = TypeVar("T")
+    from elman.configuration.part import Part
 
 _MOST_LAGS = 1000
 _CHUNK = 4096  # rows between two looks at Ctrl-C
@@ -291,24 +291,8 @@ class Model(ABC):
         self._native, self._columns, self._outputs = native, columns, outputs
 
 
-def described(configuration: Any) -> dict[str, Any]:
-    """Return a configuration object as JSON values."""
-    options = {
-        field.name: getattr(configuration, field.name) for field in fields(configuration) if field.init
-    }
-    return {"type": type(configuration).__name__} | options
-
-
-def configured(by_name: dict[str, type[T]], description: dict[str, Any]) -> T:
-    """Return the configuration object that `described` was given."""
-    options = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in description.items()
-    }
-    return by_name[str(options.pop("type"))](**options)
-
-
-def _part(configuration: Any) -> tuple[str, dict[str, list[float]]]:
-    """Return a configuration object as the core takes it: its name and its fields as lists of numbers."""
+def _part(configuration: Part) -> tuple[str, dict[str, list[float]]]:
+    """Return a part as the core takes it: its name and its fields as lists of numbers."""
     numbers = {
         name: [float(v) for v in (value if isinstance(value, tuple) else (value,))]
         for name, value in asdict(configuration).items()

@@ -10,14 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from elman.arrays import Float64
 from elman.models import _frames
 
-Float64 = NDArray[np.float64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _FEATURE_RULE = "a feature must be a finite number, or NaN if it is missing"
 _TARGET_RULE = "a target must be a finite number, or None or NaN if it is not known"

@@ -7,8 +7,8 @@ from typing import Any
 from elman import state
 from elman.configuration.cells import Cell, Linear
 from elman.configuration.training import Training
-from elman.models.committee import Committee
 from elman.models._model import Model
+from elman.models.committee import Committee
 from elman.models.learner import OnlineRNN
 
 DEFAULT = "Committee"
@@ -16,7 +16,7 @@ DEFAULT = "Committee"
 
 
 def make(name: str, *, lags: int, seed: int, **options: Any) -> Model:
-    """Return the model called `name`: ``"Committee"``, or one that `OnlineRNN.named` knows with its `options`.
+    """Return the model called `name`: ``"Committee"``, or one of `OnlineRNN.named` with its `options`.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from elman.configuration.cells import Cell
 from elman.configuration.members import Member, default_members
 from elman.configuration.readouts import Readout
 from elman.configuration.training import Training
-from elman.models._model import Model, configured, described
+from elman.models._model import Model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -174,9 +174,9 @@ class Committee(Model):
 def _described(member: Member) -> dict[str, Any]:
     return {
         "name": member.name,
-        "cell": described(member.cell),
-        "training": described(member.training),
-        "readout": described(member.readout),
+        "cell": member.cell.described(),
+        "training": member.training.described(),
+        "readout": member.readout.described(),
         "lagged": member.lagged,
     }
 
@@ -184,9 +184,9 @@ def _described(member: Member) -> dict[str, Any]:
 def _member(description: dict[str, Any]) -> Member:
     return Member(
         description["name"],
-        configured(Cell.by_name, description["cell"]),
-        configured(Training.by_name, description["training"]),
-        configured(Readout.by_name, description["readout"]),
+        Cell.configured(description["cell"]),
+        Training.configured(description["training"]),
+        Readout.configured(description["readout"]),
         description["lagged"],
     )
 
@@ -199,4 +199,3 @@ def _checked_members(members: Sequence[Member]) -> tuple[Member, ...]:
     if len(set(names)) < len(names):
         raise ValueError(f"members must have different names, got {names}")
     return checked
-

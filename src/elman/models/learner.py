@@ -12,10 +12,10 @@ from elman.configuration.members import Member
 from elman.configuration.names import from_name
 from elman.configuration.readouts import RLS, Gradient, Readout
 from elman.configuration.training import WOGD, Training
-from elman.models._model import Model, configured, described
+from elman.models._model import Model
 
 if TYPE_CHECKING:
-    from elman.models._rows import Float64
+    from elman.arrays import Float64
 
 
 class OnlineRNN(Model):
@@ -79,11 +79,11 @@ class OnlineRNN(Model):
         dtype: str = "float32",
         seed: int | None = None,
     ) -> None:
-        self.cell = instance("cell", SRNN() if cell is None else cell, Cell)
+        self.cell = Cell.checked("cell", SRNN() if cell is None else cell)
         usual_training = WOGD(window=1) if isinstance(self.cell, Linear) else WOGD()
-        self.training = instance("training", usual_training if training is None else training, Training)
+        self.training = Training.checked("training", usual_training if training is None else training)
         usual_readout = _usual_readout(self.cell, training)
-        self.readout = instance("readout", usual_readout if readout is None else readout, Readout)
+        self.readout = Readout.checked("readout", usual_readout if readout is None else readout)
         self.loss = one_of("loss", loss, ("squared", "logistic"))
         self.scale = instance("scale", scale, bool)
         self.dtype = one_of("dtype", dtype, ("float32", "float64"))
@@ -105,16 +105,16 @@ class OnlineRNN(Model):
         """Return a model by the paper's name of its cell and training, such as ``"LSTM-Adam"``, in any case.
 
         Each option goes to the cell or the training that has it, and otherwise to `OnlineRNN`. The name
-        ``"linear"`` gives linear regression by recursive least squares.
+        ``"Linear"`` gives linear regression by recursive least squares.
 
         Examples
         --------
         >>> OnlineRNN.named("SRNN-Adam", n_hidden=10, rate=0.01, seed=1).training
         Adam(rate=0.01, lookback=25, decays=(0.9, 0.999), epsilon=1e-08)
         """
-        if name == "linear":
-            return cls(Linear(), **options)
-        cell, training, others = from_name(name, options, ("readout", "loss", "scale", "lags", "dtype", "seed"))
+        cell, training, others = from_name(
+            name, options, ("readout", "loss", "scale", "lags", "dtype", "seed")
+        )
         return cls(cell, training, **others)
 
     def __repr__(self) -> str:
@@ -141,7 +141,9 @@ class OnlineRNN(Model):
     def local_regret(self) -> float:
         """R_w(t), the sum of the squared norms of the projected gradients so far, equation (7); WOGD only."""
         if not isinstance(self.training, WOGD):
-            raise AttributeError(f"the local regret is that of WOGD's steps, this model has {self.training!r}")
+            raise AttributeError(
+                f"the local regret is that of WOGD's steps, this model has {self.training!r}"
+            )
         return self._meters()[2]
 
     @property
@@ -174,9 +176,9 @@ class OnlineRNN(Model):
 
     def _configuration(self) -> dict[str, Any]:
         return {
-            "cell": described(self.cell),
-            "training": described(self.training),
-            "readout": described(self.readout),
+            "cell": self.cell.described(),
+            "training": self.training.described(),
+            "readout": self.readout.described(),
             "loss": self.loss,
             "scale": self.scale,
             "lags": self.lags,
@@ -187,9 +189,9 @@ class OnlineRNN(Model):
     @classmethod
     def _configured(cls, configuration: dict[str, Any]) -> Self:
         return cls(
-            configured(Cell.by_name, configuration["cell"]),
-            configured(Training.by_name, configuration["training"]),
-            configured(Readout.by_name, configuration["readout"]),
+            Cell.configured(configuration["cell"]),
+            Training.configured(configuration["training"]),
+            Readout.configured(configuration["readout"]),
             **{name: configuration[name] for name in ("loss", "scale", "lags", "dtype", "seed")},
         )
 

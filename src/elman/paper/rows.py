@@ -13,16 +13,17 @@ from elman import streams
 from elman.paper.systems import SETS
 
 if TYPE_CHECKING:
+    from elman.arrays import Float64
     from elman.streams import Stream
-    from elman.streams.stream import Floats, Source
+    from elman.streams.stream import Source
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
     """The first rows of a stream: inputs of shape (n, n_inputs), targets of shape (n,), and their source."""
 
-    X: Floats
-    y: Floats
+    X: Float64
+    y: Float64
     source: Source
 
     @cached_property
@@ -32,7 +33,7 @@ class Rows:
 
 
 def stream_of(dataset: str) -> Stream:
-    """Give a set of the paper: the real one, or the simulated one if the real file is not here.
+    """Return a set of the paper: the real one, or the simulated one if the real file is not here.
 
     Raises
     ------
@@ -94,6 +95,6 @@ def bounded(dataset: str, n: int, n_hidden: int) -> Rows:
 
 
 @lru_cache(maxsize=32)
-def addition(addends: int, n: int, seed: int) -> tuple[Floats, Floats]:
+def addition(addends: int, n: int, seed: int) -> tuple[Float64, Float64]:
     """Return the first `n` rows of a binary addition: bits as -1 and 1, the sum's bit as 0.0 and 1.0."""
     return streams.binary_addition(addends, seed=seed).take(n)

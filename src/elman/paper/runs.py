@@ -24,7 +24,7 @@ from elman.paper.systems import SUSTAINED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from elman.streams.stream import Floats
+    from elman.arrays import Float64
 
 Result = dict[str, Any]
 
@@ -132,7 +132,7 @@ def _seconds(run: Run) -> Result:
     return _timed(_model(run), rows.X, rows.y)
 
 
-def _timed(model: OnlineRNN, X: Floats, y: Floats) -> Result:
+def _timed(model: OnlineRNN, X: Float64, y: Float64) -> Result:
     """Take the processor's time: on an idle machine it is the clock's, on a busy one it stays so."""
     start = time.thread_time()
     model.run(X, y)

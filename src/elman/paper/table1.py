@@ -36,7 +36,7 @@ AS_GOOD = 1.01
 
 
 def systems(plan: Plan, dataset: str) -> Iterator[Row]:
-    """Give every system on a set, at the paper's rates and at tuned ones, as a row of settings."""
+    """Yield every system on a set, at the paper's rates and at tuned ones, as a row of settings."""
     base = {"dataset": dataset, "n_hidden": SETS[dataset].n_hidden}
     for rates in ("paper", "tuned"):
         for window in (*WINDOWS, LONGER_WINDOW) if rates == "tuned" else WINDOWS:

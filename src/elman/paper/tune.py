@@ -120,7 +120,7 @@ def runs_of(point: Row, rows: int | None = None) -> list[Run]:
 
 
 def points(datasets: Iterable[str], models: Iterable[str] | None = None) -> Iterator[Row]:
-    """Give every point of every grid for these sets and, if given, only these models."""
+    """Yield every point of every grid for these sets and, if given, only these models."""
     wanted = None if models is None else set(models)
     for dataset in datasets:
         adding = dataset.startswith("addition")

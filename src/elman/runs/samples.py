@@ -17,9 +17,8 @@ from elman.runs.run import Position
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from elman.arrays import Float64
 
-    Float64: TypeAlias = NDArray[np.float64]
     Sample: TypeAlias = tuple[Float64, float]
 
 

@@ -11,7 +11,6 @@ from elman.streams.drift import Drift
 from elman.streams.fetch_error import FetchError
 from elman.streams.folders import cache_folder, data_folders
 from elman.streams.kin8 import kinematics
-from elman.streams.lagged import Lagged
 from elman.streams.openml import fetch
 from elman.streams.puma import puma8, puma32
 from elman.streams.stream import Stream
@@ -22,7 +21,6 @@ __all__ = [
     "Dataset",
     "Drift",
     "FetchError",
-    "Lagged",
     "Stream",
     "binary_addition",
     "cache_folder",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elman.streams.generated import BLOCK_ROWS, Block, Generated, generators
+from elman.streams._generated import BLOCK_ROWS, Block, Generated, generators
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from elman.streams.columns import Column, Dates, Numbers, column, date, number
-from elman.streams.stream import Floats, Sample, Stream
-from elman.streams.text import Readable, Text, text
+from elman.streams._columns import Column, Dates, Numbers, column, date, number
+from elman.streams._text import Readable, Text, text
+from elman.streams.stream import Sample, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterator
+
+    from elman.arrays import Float64
 
 Row: TypeAlias = tuple[int, list[str]]
 """A line number from 1 and the cells there."""
@@ -126,13 +128,13 @@ class CsvStream(Stream):
             _check_length(self._text.label, row, self._header)
             yield self._x(row), _values(self._text.label, self._target, row)[0]
 
-    def _x(self, row: Row) -> Floats:
+    def _x(self, row: Row) -> Float64:
         values = [value for each in self._inputs for value in _values(self._text.label, each, row)]
         return np.array(values, dtype=np.float64)
 
 
 def _rows(lines: Iterator[str], label: str) -> Generator[Row, None, None]:
-    """Give the rows that are not blank, the header first."""
+    """Yield the rows that are not blank, the header first."""
     reader = csv.reader(lines, skipinitialspace=True)
     try:
         for cells in reader:

@@ -70,7 +70,7 @@ def dataset(name: str) -> Dataset:
 
 
 def load(name: str) -> Stream:
-    """Give a dataset by its name, as a finite stream of real rows.
+    """Return a dataset by its name, as a finite stream of real rows.
 
     The file is looked for in the folder that the environment variable `ELMAN_DATA` names, then in the
     user's cache. One name is an exception: of `puma32fm` too few rows are public, so it gives the endless

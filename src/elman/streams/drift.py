@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from elman.streams.stream import Floats
+    from elman.arrays import Float64
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Drift:
         if not math.isfinite(self.amount):
             raise ValueError(f"amount must be finite, got {self.amount}")
 
-    def level(self, rows: NDArray[np.int64]) -> Floats:
-        """Give the size of the change at each row.
+    def level(self, rows: NDArray[np.int64]) -> Float64:
+        """Return the size of the change at each row.
 
         Parameters
         ----------

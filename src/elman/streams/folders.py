@@ -10,7 +10,7 @@ ENVIRONMENT_VARIABLE = "ELMAN_DATA"
 
 
 def cache_folder() -> Path:
-    """Give the folder that `fetch` writes to: `elman` in `XDG_CACHE_HOME`, else in the platform's cache."""
+    """Return the folder that `fetch` writes to: `elman` in `XDG_CACHE_HOME`, else in the platform's cache."""
     return _caches() / "elman"
 
 
@@ -25,12 +25,12 @@ def _caches() -> Path:
 
 
 def data_folders() -> list[Path]:
-    """Give the folders that `load` looks in, in that order."""
+    """Return the folders that `load` looks in, in that order."""
     named = os.environ.get(ENVIRONMENT_VARIABLE)
     return [*([Path(named).expanduser()] if named else []), cache_folder()]
 
 
 def find_file(name: str) -> Path | None:
-    """Give the first file `name.csv.gz` or `name.csv` in the data folders, `None` if there is none."""
+    """Return the first file `name.csv.gz` or `name.csv` in the data folders, `None` if there is none."""
     candidates = (folder / f"{name}{ending}" for folder in data_folders() for ending in (".csv.gz", ".csv"))
     return next((path for path in candidates if path.is_file()), None)

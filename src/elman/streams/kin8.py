@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elman.streams.generated import BLOCK_ROWS, Block, Generated, drifting_blocks
-from elman.streams.links import Chain
+from elman.streams._generated import BLOCK_ROWS, Block, Generated, drifting_blocks
+from elman.streams._links import Chain
 
 if TYPE_CHECKING:
+    from elman.arrays import Float64
     from elman.streams.drift import Drift
-    from elman.streams.stream import Floats
 
 _ARM = Chain(  # a Puma 560 and two more links; the last twist changes nothing
     alpha=np.array([np.pi / 2, 0, -np.pi / 2, np.pi / 2, -np.pi / 2, 0, np.pi, 0]),
@@ -27,8 +27,8 @@ _TARGET = np.array([0.1, 0.1, 0.1])
 _ANGLE_NOISE = 0.115
 
 
-def tip_distance(X: Floats, moved: Floats | float = 0.0) -> Floats:
-    """Give the distance from the arm's tip to the target, without noise.
+def tip_distance(X: Float64, moved: Float64 | float = 0.0) -> Float64:
+    """Return the distance from the arm's tip to the target, without noise.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def tip_distance(X: Floats, moved: Floats | float = 0.0) -> Floats:
     """
     away = _TARGET / np.linalg.norm(_TARGET)
     target = _TARGET[:, np.newaxis] + away[:, np.newaxis] * moved
-    distance: Floats = np.linalg.norm(_ARM.tip(X.T) - target, axis=0)
+    distance: Float64 = np.linalg.norm(_ARM.tip(X.T) - target, axis=0)
     return distance
 
 
@@ -80,7 +80,7 @@ def kinematics(seed: int = 0, drift: Drift | None = None) -> Generated:
     return Generated("kinematics", names, target="y", blocks=blocks, seed=seed, drift=drift)
 
 
-def _rows(rng: np.random.Generator, moved: Floats) -> Block:
+def _rows(rng: np.random.Generator, moved: Float64) -> Block:
     X = rng.uniform(-np.pi / 2, np.pi / 2, (BLOCK_ROWS, 8))
     taken = X + rng.normal(0.0, _ANGLE_NOISE, X.shape)
     return X, tip_distance(taken, moved)

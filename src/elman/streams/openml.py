@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elman.streams.arff import arff_to_csv
+from elman.streams._arff import arff_to_csv
 from elman.streams.datasets import dataset
 from elman.streams.fetch_error import FetchError
 from elman.streams.folders import cache_folder
@@ -16,7 +16,7 @@ from elman.streams.folders import cache_folder
 if TYPE_CHECKING:
     import os
 
-    from elman.streams.download import Progress
+    from elman.streams._download import Progress
 
 OPENML = "https://www.openml.org/api/v1/json/data"
 
@@ -57,7 +57,7 @@ def fetch(
     ValueError
         If there is no such dataset at OpenML.
     """
-    from elman.streams.download import download, get_json  # noqa: PLC0415  urllib would double the import time of the package
+    from elman.streams._download import download, get_json  # noqa: PLC0415  urllib would double the import time of the package
 
     wanted = dataset(name)
     if wanted.openml_id is None:

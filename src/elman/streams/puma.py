@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elman.streams.dynamics import accelerations
-from elman.streams.generated import BLOCK_ROWS, Block, Generated, drifting_blocks
-from elman.streams.puma560 import JOINTS, LAST_LINK_MASS, puma560
+from elman.streams._dynamics import accelerations
+from elman.streams._generated import BLOCK_ROWS, Block, Generated, drifting_blocks
+from elman.streams._puma560 import JOINTS, LAST_LINK_MASS, puma560
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from elman.arrays import Float64
+    from elman.streams._generated import Rows
     from elman.streams.drift import Drift
-    from elman.streams.generated import Rows
-    from elman.streams.stream import Floats
 
 _SPREAD_8 = {"n": 1.2, "f": 0.6}
 _NOISE_8 = {"m": 0.12, "h": 0.40}
@@ -31,8 +31,8 @@ _SPREAD_32 = {"n": 1.5, "f": 0.7}
 _NOISE_32 = {"nm": 0.00503, "fm": 0.0030}
 
 
-def acceleration_8(X: Floats, disturbance: Floats | float = 0.0, load: Floats | float = 0.0) -> Floats:
-    """Give the acceleration of joint 3 for the inputs of pumadyn-8, without noise on the result.
+def acceleration_8(X: Float64, disturbance: Float64 | float = 0.0, load: Float64 | float = 0.0) -> Float64:
+    """Return the acceleration of joint 3 for the inputs of pumadyn-8, without noise on the result.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ def acceleration_8(X: Floats, disturbance: Floats | float = 0.0, load: Floats | 
     state = np.zeros((3, JOINTS, len(X)))
     state[0, :3], state[1, :3], state[2, :2] = X[:, :3].T, X[:, 3:6].T, X[:, 6:].T
     theta, speed, torque = state + disturbance
-    joint_3: Floats = accelerations(puma560(load=load), theta, speed, torque)[2]
+    joint_3: Float64 = accelerations(puma560(load=load), theta, speed, torque)[2]
     return joint_3
 
 
-def acceleration_32(X: Floats, load: Floats | float = 0.0) -> Floats:
-    """Give the acceleration of joint 6 for the inputs of pumadyn-32, without noise.
+def acceleration_32(X: Float64, load: Float64 | float = 0.0) -> Float64:
+    """Return the acceleration of joint 6 for the inputs of pumadyn-32, without noise.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def acceleration_32(X: Floats, load: Floats | float = 0.0) -> Floats:
     torque = np.vstack([X[:, 12:17].T, np.zeros(len(X))])
     mass_factor = np.vstack([X[:, 17:22].T, np.ones(len(X))])
     length_factor = np.vstack([X[:, 22:27].T, np.ones(len(X))])
-    joint_6: Floats = accelerations(puma560(mass_factor, length_factor, load), theta, speed, torque)[5]
+    joint_6: Float64 = accelerations(puma560(mass_factor, length_factor, load), theta, speed, torque)[5]
     return joint_6
 
 
@@ -153,7 +153,7 @@ def puma32(kind: str = "f", noise: str = "m", seed: int = 0, drift: Drift | None
     )
 
 
-def _rows_8(spread: float, noise: float, rng: np.random.Generator, load: Floats) -> Block:
+def _rows_8(spread: float, noise: float, rng: np.random.Generator, load: Float64) -> Block:
     motion = rng.uniform(-np.pi / 2 * spread, np.pi / 2 * spread, (BLOCK_ROWS, 6))
     torque = rng.uniform(-spread / 2, spread / 2, (BLOCK_ROWS, 2))
     X = np.hstack([motion, torque])
@@ -161,7 +161,7 @@ def _rows_8(spread: float, noise: float, rng: np.random.Generator, load: Floats)
     return X, acceleration_8(X, disturbance, load) + rng.normal(0.0, noise, BLOCK_ROWS)
 
 
-def _rows_32(spread: float, noise: float, rng: np.random.Generator, load: Floats) -> Block:
+def _rows_32(spread: float, noise: float, rng: np.random.Generator, load: Float64) -> Block:
     motion = rng.uniform(-np.pi / 2 * spread, np.pi / 2 * spread, (BLOCK_ROWS, 12))
     torque = rng.uniform(-50 * spread, 50 * spread, (BLOCK_ROWS, 5))
     build = rng.uniform(1 - spread / 2, 1 + spread, (BLOCK_ROWS, 15))

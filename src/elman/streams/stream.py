@@ -8,13 +8,13 @@ from operator import index
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+
+from elman.arrays import Float64
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-Floats: TypeAlias = NDArray[np.float64]
-Sample: TypeAlias = tuple[Floats, float]
+Sample: TypeAlias = tuple[Float64, float]
 Source: TypeAlias = Literal["real", "simulated"]
 
 
@@ -54,15 +54,15 @@ class Stream(ABC):
 
     @abstractmethod
     def __iter__(self) -> Iterator[Sample]:
-        """Give the samples from the beginning."""
+        """Yield the samples from the beginning."""
 
     @property
     def n_inputs(self) -> int:
         """The length of `x`."""
         return len(self.names)
 
-    def take(self, n: int | None = None) -> tuple[Floats, Floats]:
-        """Give the first rows as arrays.
+    def take(self, n: int | None = None) -> tuple[Float64, Float64]:
+        """Return the first rows as arrays.
 
         Parameters
         ----------
@@ -82,8 +82,8 @@ class Stream(ABC):
         """
         return self._take(self._checked_count(n))
 
-    def _take(self, n: int | None) -> tuple[Floats, Floats]:
-        X: list[Floats] = []
+    def _take(self, n: int | None) -> tuple[Float64, Float64]:
+        X: list[Float64] = []
         y: list[float] = []
         for inputs, target in islice(self, n):
             X.append(inputs)

@@ -13,7 +13,7 @@ MISSING = frozenset({"", "na", "nan"})
 
 
 def is_missing(cell: str) -> bool:
-    """Tell whether a cell holds no value.
+    """Return whether a cell holds no value.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def date(cell: str) -> datetime:
 
 
 def phases(moment: datetime) -> tuple[float, float, float]:
-    """Give how much of the day, the week (from Monday) and the year has passed, each from 0 to below 1.
+    """Return how much of the day, the week (from Monday) and the year has passed, each from 0 to below 1.
 
     Examples
     --------

@@ -30,10 +30,10 @@ class Text(ABC):
 
     @abstractmethod
     def lines(self) -> Iterator[str]:
-        """Give all lines from the beginning."""
+        """Yield all lines from the beginning."""
 
     def peek(self) -> Iterator[str]:
-        """Give the first lines, as many as are asked for, and leave them for `lines`."""
+        """Yield the first lines, as many as are asked for, and leave them for `lines`."""
         return self.lines()
 
 

@@ -12,23 +12,24 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from elman.streams.stream import Floats, Sample, Stream
+from elman.arrays import Float64
+from elman.streams.stream import Sample, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from elman.streams.drift import Drift
 
-    Rows: TypeAlias = Callable[[np.random.Generator, Floats], "Block"]
+    Rows: TypeAlias = Callable[[np.random.Generator, Float64], "Block"]
 
 BLOCK_ROWS = 1024
 """Rows in a block. A part of every generated stream's definition: changing it changes their rows."""
 
-Block: TypeAlias = tuple[Floats, Floats]
+Block: TypeAlias = tuple[Float64, Float64]
 
 
 def generators(seed: int) -> Iterator[np.random.Generator]:
-    """Give one random generator for each block, for ever.
+    """Yield one random generator for each block, for ever.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def generators(seed: int) -> Iterator[np.random.Generator]:
 
 
 def drifting_blocks(rows: Rows, drift: Drift | None, seed: int) -> Iterator[Block]:
-    """Give the blocks of a stream whose rows do not depend on those before them, for ever.
+    """Yield the blocks of a stream whose rows do not depend on those before them, for ever.
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ class Generated(Stream):
         for X, y in self._blocks(self.seed):
             yield from zip(X, y.tolist(), strict=True)
 
-    def _take(self, n: int | None) -> tuple[Floats, Floats]:
+    def _take(self, n: int | None) -> tuple[Float64, Float64]:
         assert n is not None, "an endless stream is never taken whole"
         X, y = np.empty((n, self.n_inputs)), np.empty(n)
         starts = range(0, n, BLOCK_ROWS)

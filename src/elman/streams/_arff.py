@@ -62,7 +62,7 @@ def arff_to_csv(lines: Iterable[str], target: str, out: TextIO) -> int:
 
 
 def _meaningful(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Give the lines that are neither blank nor comments, numbered from 1."""
+    """Yield the lines that are neither blank nor comments, numbered from 1."""
     for number, line in enumerate(lines, start=1):
         stripped = line.strip()
         if stripped and not stripped.startswith("%"):

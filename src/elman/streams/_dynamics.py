@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elman.streams.links import Chain, Frame, cross
+from elman.streams._links import Chain, Frame, cross
 
 if TYPE_CHECKING:
-    from elman.streams.stream import Floats
+    from elman.arrays import Float64
 
 GRAVITY = 9.81
 """In m/s². Weight is had by accelerating the base upwards, along +z."""
@@ -40,14 +40,16 @@ class Arm:
     """
 
     chain: Chain
-    mass: Floats
-    centre: Floats
-    inertia: Floats
-    rotor: Floats
+    mass: Float64
+    centre: Float64
+    inertia: Float64
+    rotor: Float64
 
 
-def torques(arm: Arm, theta: Floats, speed: Floats, acceleration: Floats, gravity: float = GRAVITY) -> Floats:
-    """Give the joint torques that make the arm move so: the inverse dynamics.
+def torques(
+    arm: Arm, theta: Float64, speed: Float64, acceleration: Float64, gravity: float = GRAVITY
+) -> Float64:
+    """Return the joint torques that make the arm move so: the inverse dynamics.
 
     Motion is carried outwards from the base to the tip, then forces are carried back.
 
@@ -83,9 +85,9 @@ def torques(arm: Arm, theta: Floats, speed: Floats, acceleration: Floats, gravit
 
 
 def _forces_and_moments(
-    arm: Arm, frames: list[Frame], speed: Floats, acceleration: Floats, gravity: float
-) -> list[tuple[Floats, Floats]]:
-    """Give each link's force and moment about its frame's origin, of shape `(..., 3, rows)`."""
+    arm: Arm, frames: list[Frame], speed: Float64, acceleration: Float64, gravity: float
+) -> list[tuple[Float64, Float64]]:
+    """Return each link's force and moment about its frame's origin, of shape `(..., 3, rows)`."""
     spin = np.zeros((3, 1))
     spin_rate = np.zeros((3, 1))
     linear = np.array([[0.0], [0.0], [gravity]])
@@ -103,19 +105,19 @@ def _forces_and_moments(
     return loads
 
 
-def _about_z(rate: Floats) -> Floats:
+def _about_z(rate: Float64) -> Float64:
     """Make the vector (0, 0, rate), of shape `(..., 3, rows)`."""
     zero = np.zeros_like(rate)
     return np.stack([zero, zero, rate], axis=-2)
 
 
-def _swing(spin: Floats, spin_rate: Floats, arm: Floats) -> Floats:
-    """Give the acceleration of a point fixed to a turning body: rate x arm + spin x (spin x arm)."""
+def _swing(spin: Float64, spin_rate: Float64, arm: Float64) -> Float64:
+    """Return the acceleration of a point fixed to a turning body: rate x arm + spin x (spin x arm)."""
     return cross(spin_rate, arm) + cross(spin, cross(spin, arm))
 
 
-def mass_matrix(arm: Arm, theta: Floats) -> Floats:
-    """Give the matrix that turns joint accelerations into torques, column by column with unit accelerations.
+def mass_matrix(arm: Arm, theta: Float64) -> Float64:
+    """Return the matrix that turns joint accelerations into torques, one unit acceleration a column.
 
     Parameters
     ----------
@@ -132,8 +134,8 @@ def mass_matrix(arm: Arm, theta: Floats) -> Floats:
     return torques(arm, theta, np.zeros((joints, 1)), unit, gravity=0.0).transpose(2, 0, 1)
 
 
-def accelerations(arm: Arm, theta: Floats, speed: Floats, torque: Floats) -> Floats:
-    """Give the joint accelerations that the torques cause: the forward dynamics.
+def accelerations(arm: Arm, theta: Float64, speed: Float64, torque: Float64) -> Float64:
+    """Return the joint accelerations that the torques cause: the forward dynamics.
 
     Parameters
     ----------

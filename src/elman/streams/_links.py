@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from elman.streams.stream import Floats
+    from elman.arrays import Float64
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,16 +30,16 @@ class Chain:
         Denavit-Hartenberg d, in metres.
     """
 
-    alpha: Floats
-    length: Floats
-    offset: Floats
+    alpha: Float64
+    length: Float64
+    offset: Float64
 
-    def frames(self, theta: Floats) -> list[Frame]:
-        """Give the frame of every link at the joint angles `theta`, of shape `(n, rows)`."""
+    def frames(self, theta: Float64) -> list[Frame]:
+        """Return the frame of every link at the joint angles `theta`, of shape `(n, rows)`."""
         return [Frame(*link) for link in zip(theta, self.alpha, self.length, self.offset, strict=True)]
 
-    def tip(self, theta: Floats) -> Floats:
-        """Give where the far end of the last link is, seen from the base.
+    def tip(self, theta: Float64) -> Float64:
+        """Return where the far end of the last link is, seen from the base.
 
         Parameters
         ----------
@@ -76,14 +76,14 @@ class Frame:
     offset : float
     """
 
-    def __init__(self, theta: Floats, alpha: Floats, length: Floats, offset: Floats) -> None:
+    def __init__(self, theta: Float64, alpha: Float64, length: Float64, offset: Float64) -> None:
         self._cos_theta, self._sin_theta = np.cos(theta), np.sin(theta)
         self._cos_alpha, self._sin_alpha = np.cos(alpha), np.sin(alpha)
         far_end = np.broadcast_arrays(length, offset * self._sin_alpha, offset * self._cos_alpha)
         self.far_end = np.stack(far_end).reshape(3, -1)
         """From the parent's origin to this frame's, in this frame: shape (3, 1) or (3, rows)."""
 
-    def to_parent(self, vector: Floats) -> Floats:
+    def to_parent(self, vector: Float64) -> Float64:
         """Turn a vector of shape `(..., 3, rows)` from this frame into its parent's."""
         x, y, z = components(vector)
         turned = self._cos_alpha * y - self._sin_alpha * z
@@ -98,7 +98,7 @@ class Frame:
             axis=-2,
         )
 
-    def from_parent(self, vector: Floats) -> Floats:
+    def from_parent(self, vector: Float64) -> Float64:
         """Turn a vector of shape `(..., 3, rows)` from the parent's frame into this one."""
         x, y, z = components(vector)
         turned = self._cos_theta * y - self._sin_theta * x
@@ -112,12 +112,12 @@ class Frame:
         )
 
 
-def components(vector: Floats) -> tuple[Floats, Floats, Floats]:
+def components(vector: Float64) -> tuple[Float64, Float64, Float64]:
     """Split vectors of shape `(..., 3, rows)` into x, y and z, each of shape `(..., rows)`."""
     return vector[..., 0, :], vector[..., 1, :], vector[..., 2, :]
 
 
-def cross(left: Floats, right: Floats) -> Floats:
+def cross(left: Float64, right: Float64) -> Float64:
     """Multiply vectors of shapes `(..., 3, rows)` crosswise, with broadcasting.
 
     Examples

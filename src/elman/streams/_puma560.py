@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elman.streams.dynamics import Arm
-from elman.streams.links import Chain
+from elman.streams._dynamics import Arm
+from elman.streams._links import Chain
 
 if TYPE_CHECKING:
-    from elman.streams.stream import Floats
+    from elman.arrays import Float64
 
 JOINTS = 6
 
@@ -46,9 +46,9 @@ LAST_LINK_MASS = float(_MASS[-1])
 
 
 def puma560(
-    mass_factor: Floats | None = None, length_factor: Floats | None = None, load: Floats | float = 0.0
+    mass_factor: Float64 | None = None, length_factor: Float64 | None = None, load: Float64 | float = 0.0
 ) -> Arm:
-    """Give the arm, or one arm for each row.
+    """Return the arm, or one arm for each row.
 
     Parameters
     ----------
