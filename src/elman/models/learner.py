@@ -141,7 +141,7 @@ class OnlineRNN(Model):
     def local_regret(self) -> float:
         """R_w(t), the sum of the squared norms of the projected gradients so far, equation (7); WOGD only."""
         if not isinstance(self.training, WOGD):
-            raise AttributeError(
+            raise AttributeError(  # noqa: TRY004 - this model has no such attribute
                 f"the local regret is that of WOGD's steps, this model has {self.training!r}"
             )
         return self._meters()[2]
