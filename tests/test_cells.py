@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import combos
-from elman import EKF, SRNN, Clockwork, Gradient, Linear, OnlineRNN
+from elman import EKF, Clockwork, Gradient, Linear, OnlineRNN
 
 CELLS = [*combos.CELLS.values(), Linear(), Clockwork(13, periods=(1, 3, 7))]
 
@@ -17,10 +17,5 @@ def test_a_cell_has_as_many_weights_as_it_says(cell, n_inputs):
 
     weights = [array for name, array in model.weights.items() if name[0] in "UW"]
 
-    assert cell.n_weights(n_inputs) == sum(
-        np.count_nonzero(array) for array in weights
-    )  # drawn from N(0, 0.1²)
-
-
-def test_a_larger_network_has_more_weights():
-    assert SRNN(11).n_weights(3) - SRNN(10).n_weights(3) == 11 * 15 - 10 * 14
+    # Weights are drawn at random: those that are 0 do not exist.
+    assert cell.n_weights(n_inputs) == sum(np.count_nonzero(array) for array in weights)

@@ -35,51 +35,22 @@ def test_the_regret_bound_is_that_of_theorem_2():
 
 
 @pytest.mark.parametrize(
-    ("make", "error", "message"),
+    ("function", "arguments", "error", "message"),
     [
-        (
-            lambda: theory.certified_rate(0, 1),
-            ValueError,
-            "n_hidden must be a whole number of at least 1, got 0",
-        ),
-        (lambda: theory.certified_rate(2.5, 1), TypeError, "n_hidden must be a whole number, got 2.5"),
-        (
-            lambda: theory.certified_rate(1, -1),
-            ValueError,
-            "n_inputs must be a whole number of at least 0, got -1",
-        ),
-        (
-            lambda: theory.smoothness_bounds(1, 1, spectral_limit=1),
-            ValueError,
-            "spectral_limit must be a finite number above 0 and below 1, got 1",
-        ),
-        (
-            lambda: theory.regret_bound(-1, 1, 1, 1),
-            ValueError,
-            "steps must be a whole number of at least 0, got -1",
-        ),
-        (
-            lambda: theory.regret_bound(1, 0, 1, 1),
-            ValueError,
-            "window must be a whole number of at least 1, got 0",
-        ),
-        (
-            lambda: theory.regret_bound(1, 1, 0, 1),
-            ValueError,
-            "n_hidden must be a whole number of at least 1, got 0",
-        ),
-        (
-            lambda: theory.regret_bound(1, 1, 1, -1),
-            ValueError,
-            "rate must be a finite number above 0, got -1",
-        ),
-        (lambda: theory.regret_bound(1, 1, 1, "a"), TypeError, "rate must be a number, got 'a' of type str"),
+        (theory.certified_rate, (0, 1), ValueError, "n_hidden must be .* at least 1, got 0"),
+        (theory.certified_rate, (2.5, 1), TypeError, "n_hidden must be a whole number, got 2.5"),
+        (theory.certified_rate, (1, -1), ValueError, "n_inputs must be .* at least 0, got -1"),
+        (theory.smoothness_bounds, (1, 1, 0), ValueError, "spectral_limit must be .* below 1, got 0"),
+        (theory.smoothness_bounds, (1, 1, 1), ValueError, "spectral_limit must be .* below 1, got 1"),
+        (theory.regret_bound, (-1, 1, 1, 1), ValueError, "steps must be .* at least 0, got -1"),
+        (theory.regret_bound, (1, 0, 1, 1), ValueError, "window must be .* at least 1, got 0"),
+        (theory.regret_bound, (1, 1, 0, 1), ValueError, "n_hidden must be .* at least 1, got 0"),
+        (theory.regret_bound, (1, 1, 1, -1), ValueError, "rate must be a finite number above 0, got -1"),
     ],
 )
-def test_an_argument_out_of_range_is_refused_by_name(make, error, message):
-    with pytest.raises(error) as raised:
-        make()
-    assert message in str(raised.value)
+def test_an_argument_out_of_range_is_refused_by_name(function, arguments, error, message):
+    with pytest.raises(error, match=message):
+        function(*arguments)
 
 
 def test_the_certified_setting_is_algorithm_1_at_rate_1_over_beta():

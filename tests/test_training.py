@@ -43,23 +43,11 @@ def test_wogd_keeps_a_window_of_its_own():
         (lambda: SGD(rate="fast"), TypeError, "rate must be a number, got 'fast' of type str"),
         (lambda: SGD(lookback=0), ValueError, "lookback must be a whole number of at least 1, got 0"),
         (lambda: RMSprop(lookback=2.5), TypeError, "lookback must be a whole number, got 2.5 of type float"),
-        (
-            lambda: RMSprop(decay=1),
-            ValueError,
-            "decay must be a finite number of at least 0 and below 1, got 1",
-        ),
+        (lambda: RMSprop(decay=1), ValueError, "decay must be a finite number of at least 0 and below 1"),
         (lambda: RMSprop(epsilon=0), ValueError, "epsilon must be a finite number above 0, got 0"),
         (lambda: Adam(decays=0.9), TypeError, "decays must be a tuple of two numbers, got 0.9"),
-        (
-            lambda: Adam(decays=(0.9, 1.5)),
-            ValueError,
-            "decays[1] must be a finite number of at least 0 and below 1",
-        ),
-        (
-            lambda: Adam(decays=(-1, 0.9)),
-            ValueError,
-            "decays[0] must be a finite number of at least 0 and below 1, got -1",
-        ),
+        (lambda: Adam(decays=(0.9, 1.5)), ValueError, "of at least 0 and below 1, got 1.5"),
+        (lambda: Adam(decays=(-1, 0.9)), ValueError, "decays[0] must be a finite number of at least 0"),
         (
             lambda: EKF(initial_variance=0),
             ValueError,
