@@ -8,6 +8,7 @@ from elman.configuration.cells import GRU, LSTM, NARX, SRNN, Clockwork, Linear
 from elman.configuration.members import Member
 from elman.configuration.readouts import RLS, Gradient
 from elman.configuration.training import EKF, SGD, WOGD, Adam, RMSprop
+from elman.models.catalogue import load
 from elman.models.committee import Committee
 from elman.models.learner import OnlineRNN
 
@@ -28,6 +29,7 @@ __all__ = [
     "Member",
     "OnlineRNN",
     "RMSprop",
+    "load",
     "streams",
     "theory",
 ]
