@@ -92,16 +92,14 @@ def measure(name: str, limit: int | None, model: str, setting: int) -> dict[str,
     more: dict[str, Any] = {}
     if model in REGRESSORS:
         predictions = run_river(model, X, y)
-    elif model == "Committee":
-        predictions, low, high = Committee().run_intervals(X, y)
+    else:
+        if model == "member":
+            more = {"member": DEFAULT_MEMBERS[setting].name}
+        made = Committee([DEFAULT_MEMBERS[setting]]) if model == "member" else MODELS[model][setting]()
+        predictions, low, high = made.run_intervals(X, y)
         covered = (low <= y) & (y <= high)
         blocks = [float(covered[i : i + BLOCK].mean()) for i in range(0, max(len(y) - BLOCK, 0) + 1, BLOCK)]
-        more = {"coverage": float(covered.mean()), "coverage_of_blocks": [min(blocks), max(blocks)]}
-    elif model == "member":
-        predictions = Committee([DEFAULT_MEMBERS[setting]]).run(X, y)
-        more = {"member": DEFAULT_MEMBERS[setting].name}
-    else:
-        predictions = MODELS[model][setting]().run(X, y)
+        more |= {"coverage": float(covered.mean()), "coverage_of_blocks": [min(blocks), max(blocks)]}
     seconds = time.perf_counter() - start
     mse = float(np.mean((predictions - y) ** 2) / y.var())
     return (
