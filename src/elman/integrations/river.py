@@ -46,6 +46,7 @@ class _OnlineRNN(base.Estimator):
         readout: Readout | None = None,
         *,
         scale: bool = True,
+        lags: int = 0,
         dtype: str = "float32",
         seed: int | None = None,
     ) -> None:
@@ -53,9 +54,12 @@ class _OnlineRNN(base.Estimator):
         self.training = training
         self.readout = readout
         self.scale = scale
+        self.lags = lags
         self.dtype = dtype
         self.seed = seed
-        self.model = OnlineRNN(cell, training, readout, loss=self._loss, scale=scale, dtype=dtype, seed=seed)
+        self.model = OnlineRNN(
+            cell, training, readout, loss=self._loss, scale=scale, lags=lags, dtype=dtype, seed=seed
+        )
 
 
 class _Committee(base.Estimator):

@@ -134,6 +134,7 @@ class OnlineRNNRegressor(_OnlineRegressor):
         readout: Readout | None = None,
         *,
         scale: bool = True,
+        lags: int = 0,
         dtype: str = "float32",
         random_state: Any = None,
     ) -> None:
@@ -141,6 +142,7 @@ class OnlineRNNRegressor(_OnlineRegressor):
         self.training = training
         self.readout = readout
         self.scale = scale
+        self.lags = lags
         self.dtype = dtype
         self.random_state = random_state
 
@@ -150,6 +152,7 @@ class OnlineRNNRegressor(_OnlineRegressor):
             self.training,
             self.readout,
             scale=self.scale,
+            lags=self.lags,
             dtype=self.dtype,
             seed=self._seed(self.random_state),
         )
