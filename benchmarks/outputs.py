@@ -2,8 +2,8 @@
 
     [ELMAN_DATA=...] python benchmarks/outputs.py
 
-Rows of 8 features of noise, 1 and 24 outputs; and where the data is, etth1 with all seven columns as targets against
-a Committee for each of them.
+Rows of 8 features of noise, 1 and 24 outputs; and where the data is, etth1 with all seven columns as targets
+against a Committee for each of them.
 """
 
 from __future__ import annotations

@@ -5,13 +5,13 @@ A cell or training that is registered later is covered by every test that is par
 
 import numpy as np
 import pytest
+from elman.models._growth import is_weight
 
 import naive
 from elman import OnlineRNN
 from elman.configuration.cells import Cell, Linear
 from elman.configuration.readouts import RLS, Gradient
 from elman.configuration.training import EKF, SGD, WOGD, Adam, RMSprop, Training
-from elman.models._growth import is_weight
 from elman.models._rows import Columns, Outputs
 
 N_HIDDEN, N_INPUTS, N_OUTPUTS = 5, 3, 2

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from elman.models._growth import is_weight
 
 import combos
 from combos import every_cell, every_loss, every_network, every_training
 from elman import EKF, RLS, SGD, Gradient, Linear, OnlineRNN
-from elman.models._growth import is_weight
 
 
 @every_loss
