@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,8 @@ def _said(error: Exception) -> int:
         return 128 + error.signal
     if type(error).__name__ == "NoArgsIsHelpError":  # the help has been printed when this is raised
         return USAGE
+    if type(error).__name__ == "Abort":  # what the parser makes of Ctrl-C
+        return 128 + signal.SIGINT
     code, message = _code_and_message(error)
     print(f"elman: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201 - rich would wrap the line
     return code

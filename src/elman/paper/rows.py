@@ -32,7 +32,7 @@ class Rows:
 
 
 def stream_of(dataset: str) -> Stream:
-    """Give a set of the paper: the real one, or the simulated one if the real file is not here.
+    """Return a set of the paper: the real one, or the simulated one if the real file is not here.
 
     Raises
     ------
