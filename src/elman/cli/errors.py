@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import traceback
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperGroup
@@ -12,7 +13,8 @@ from typer.core import TyperGroup
 from elman.runs import Stopped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
 SYSTEM, USAGE, DATA = 1, 2, 3
 
@@ -21,6 +23,15 @@ EXIT_CODES = (
     "understood · 3 a row or a saved state cannot be used · 130, 143 stopped by Ctrl-C, SIGTERM, with the "
     "state saved · 141 nobody reads the answers any more"
 )
+
+
+@contextmanager
+def about(path: Path) -> Iterator[None]:
+    """Say of which file it is that something in it is wrong."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 class Commands(TyperGroup):

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.tree import Tree
 
 from elman.cli.console import headline, out
-from elman.cli.report import number
+from elman.cli.errors import about
+from elman.cli.report import shown
 from elman.evaluate import Prequential
 from elman.runs import Contents, contents
 
@@ -28,7 +29,7 @@ _LABELS = {
     "samples": "samples read",
     "output_size": "bytes of predictions",
 }
-_HIDDEN = {"kind", "run_format", "checksum", "bin", "scalar"}
+_HIDDEN = {"kind", "run_format", "checksum", "scalar"}
 
 
 def inspect(
@@ -44,10 +45,8 @@ def inspect(
     `elman inspect load.state --json | jq .header.rows`
     """
     blob = state.read_bytes()
-    try:
+    with about(state):
         found = contents(blob)
-    except ValueError as error:
-        raise ValueError(f"{state}: {error}") from error
     if as_object:
         typer.echo(json.dumps(_as_json(found)))
         return
@@ -88,9 +87,9 @@ def _facts(found: Contents) -> Iterator[tuple[str, str]]:
             yield _LABELS.get(name, name), f"{array.item():,.12g}"
     if "totals" in found.arrays:
         score = Prequential(found.arrays["totals"])
-        naive = f"last value {number(score.mse_of_last)}, mean so far {number(score.mse_of_mean)}"
-        yield "MSE so far", f"{number(score.mse)} ({naive})"
-        yield "waits for a target", "yes" if found.arrays["held_answer"].size else "no"
+        naive = f"last value {shown(score.mse_of_last)}, mean so far {shown(score.mse_of_mean)}"
+        yield "MSE so far", f"{shown(score.mse)} ({naive})"
+        yield "waits for a target", "yes" if found.arrays["open"].size else "no"
 
 
 def _arrays(found: Contents) -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ from rich.progress import (
 from rich.table import Column
 
 from elman.cli.console import err, tell
-from elman.cli.report import number
+from elman.cli.report import shown
 from elman.runs import Stopped
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def describe(session: Session) -> str:
     """Say in a few words how a session is doing."""
     score = session.run.score
     speed = session.rows / session.seconds if session.seconds else 0.0
-    naive = f"last value {number(score.mse_of_last)}, mean {number(score.mse_of_mean)}"
-    errors = f"MSE [bold]{number(score.mse)}[/] [dim]({naive})[/]"
+    naive = f"last value {shown(score.mse_of_last)}, mean {shown(score.mse_of_mean)}"
+    errors = f"MSE [bold]{shown(score.mse)}[/] [dim]({naive})[/]"
     return f"{session.run.rows:,} rows · {speed:,.0f}/s · {errors}"
 
 

@@ -1,77 +1,64 @@
-"""A model that is also shown the targets seen last."""
+"""Models as they are to be: `OnlineRNN` with lags and intervals, made and read like any other model.
+
+To be deleted, with its tests, once `OnlineRNN` has both: `make` and `load` are those of `models.catalogue`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from elman import state
+from elman.models import catalogue
 
-    Float64: TypeAlias = NDArray[np.float64]
+if TYPE_CHECKING:
+    from elman.runs.samples import Float64
 
 
 class WithLags:
-    """A model whose rows are followed by the last targets, latest first, NaN where one was not known.
-
-    The same rows as `elman.streams.Lagged` makes of a stream, for rows whose target comes after the question.
-
-    Parameters
-    ----------
-    model
-        Any model of this library.
-    past
-        The targets before the first row, latest first; as many as are to be shown.
-
-    Examples
-    --------
-    >>> from elman import OnlineRNN
-    >>> model = WithLags(OnlineRNN(seed=1), [np.nan, np.nan])
-    >>> model.run(np.zeros((3, 1)), np.array([5.0, 6.0, 7.0])).shape
-    (3,)
-    >>> model.past
-    array([7., 6.])
-    """
+    """A model whose rows are followed by the last targets, latest first; its intervals hold everything."""
 
     def __init__(self, model: Any, past: Any) -> None:
         self.model = model
         self.past = np.array(past, dtype=np.float64)
 
-    def predict_one(self, x: Float64) -> float:
-        """Return the prediction for row `x`, shape (n,); nothing changes."""
-        return float(self.model.predict_one(self._row(x)))
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.model, name)
 
-    def interval_one(self, x: Float64) -> tuple[float, float]:
-        """Return where the target of `x` is expected; only where the model can tell."""
-        low, high = self.model.interval_one(self._row(x))
-        return float(low), float(high)
+    def predict_one(self, x: Float64) -> float:
+        return float(self.model.predict_one(np.concatenate([x, self.past])))
+
+    def interval_one(self, _: Float64) -> tuple[float, float]:
+        return -math.inf, math.inf
 
     def learn_one(self, x: Float64, y: float) -> None:
-        """Learn row `x` with its target, NaN if it is not known."""
-        self.model.learn_one(self._row(x), y)
-        self._pass(np.array([y]))
-
-    def run(self, X: Float64, y: Float64) -> Float64:
-        """Predict every row of `X`, shape (rows, n), then learn from it."""
-        predictions = np.asarray(self.model.run(self._rows(X, y), y))
-        self._pass(y)
-        return predictions
+        self.model.learn_one(np.concatenate([x, self.past]), y)
+        self.past = np.append(y, self.past)[: len(self.past)]
 
     def run_intervals(self, X: Float64, y: Float64) -> tuple[Float64, Float64, Float64]:
-        """As `run`, with where each target was expected: predictions, lows, highs."""
-        predictions, lows, highs = self.model.run_intervals(self._rows(X, y), y)
-        self._pass(y)
-        return np.asarray(predictions), np.asarray(lows), np.asarray(highs)
-
-    def _row(self, x: Float64) -> Float64:
-        return np.concatenate([x, self.past])
-
-    def _rows(self, X: Float64, y: Float64) -> Float64:
         lags = len(self.past)
         targets = np.concatenate([self.past[::-1], y])
         columns = [targets[lags - lag : len(targets) - lag] for lag in range(1, lags + 1)]
-        return np.column_stack([X, *columns])
+        predictions = self.model.run(np.column_stack([X, *columns]), y)
+        self.past = targets[::-1][:lags].copy()
+        return predictions, np.full(len(y), -math.inf), np.full(len(y), math.inf)
 
-    def _pass(self, y: Float64) -> None:
-        self.past = np.concatenate([y[::-1], self.past])[: len(self.past)]
+    def to_bytes(self) -> bytes:
+        model = np.frombuffer(self.model.to_bytes(), dtype=np.uint8)
+        return state.dump({"kind": "WithLags"}, {"past": self.past, "model": model})
+
+
+def make(name: str, *, lags: int, seed: int, **options: Any) -> Any:
+    """Return the model called `name`."""
+    model, missing = catalogue.make(name, lags=lags, seed=seed, **options)
+    return model if hasattr(model, "interval_one") else WithLags(model, [math.nan] * missing)
+
+
+def load(blob: bytes) -> Any:
+    """Return the model of these bytes."""
+    header, arrays = state.parse(blob)
+    if header["kind"] != "WithLags":
+        return catalogue.load(blob)
+    return WithLags(catalogue.load(arrays["model"].tobytes()), arrays["past"])
