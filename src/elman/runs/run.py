@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 KIND = "Run"
 _RECENT_ROWS = 400
+_MOST_UNEVALUATED = 1000
 _FORMAT = 1
 
 
@@ -65,14 +66,10 @@ class Run:
     ----------
     columns : dict
         How the columns of the source were understood, if it has any; JSON values.
-    score : Prequential
-        The errors so far.
-    curve : LearningCurve
-        How they went.
+    rows : int
+        How many rows were learned, with a target or without.
     position : Position
         How far the source has been read.
-    recent : array of shape (rows, outputs, 4)
-        The rows learned last, at most 400: lines of `Outcome`.
     open : dict
         The questions that were asked and not settled, by their ids: the row and its answer.
     output_size : int
@@ -94,17 +91,14 @@ class Run:
         self.model, self.setup = model, setup
         self.names, self.targets = tuple(names), tuple(targets)
         self.columns: dict[str, Any] = {}
-        self.score = Prequential(outputs=len(self.targets))
-        self.curve = LearningCurve(outputs=len(self.targets))
+        self.rows = 0
         self.position = Position()
-        self.recent: Float64 = np.empty((0, len(self.targets), len(Outcome._fields)))
         self.open: dict[int, tuple[Float64, Answer]] = {}
         self.output_size = 0
-
-    @property
-    def rows(self) -> int:
-        """How many rows were learned, with a target or without."""
-        return self.curve.rows
+        self._score = Prequential(outputs=len(self.targets))
+        self._curve = LearningCurve(outputs=len(self.targets))
+        self._recent: Float64 = np.empty((0, len(self.targets), len(Outcome._fields)))
+        self._unevaluated: list[Outcome] = []
 
     def ask(self, x: Float64) -> Answer:
         """Answer row `x`, shape (inputs,), and keep the question open until it is settled."""
@@ -145,13 +139,43 @@ class Run:
 
     def _for_model(self, y: Float64) -> Any:
         """Return targets as the model takes them: one target is a number."""
-        return y[..., 0] if len(self.targets) == 1 else y
+        return y.T[0] if len(self.targets) == 1 else y
+
+    # How well it has done
+
+    @property
+    def score(self) -> Prequential:
+        """The errors so far."""
+        self._evaluate()
+        return self._score
+
+    @property
+    def curve(self) -> LearningCurve:
+        """How the errors went."""
+        self._evaluate()
+        return self._curve
+
+    @property
+    def recent(self) -> Float64:
+        """The rows learned last, at most 400: lines of `Outcome`, shape (rows, outputs, 4)."""
+        self._evaluate()
+        return self._recent
 
     def _noted(self, *numbers: Float64) -> Outcome:
-        outcome = Outcome(*(np.reshape(each, (-1, len(self.targets))) for each in numbers))
-        self.curve.update(self.score.update(outcome.truth, outcome.prediction))
-        self.recent = np.concatenate([self.recent, outcome.lines()])[-_RECENT_ROWS:]
+        outcome = Outcome(*(each.reshape(-1, len(self.targets)) for each in numbers))
+        self.rows += len(outcome.truth)
+        self._unevaluated.append(outcome)
+        if len(self._unevaluated) == _MOST_UNEVALUATED:
+            self._evaluate()
         return outcome
+
+    def _evaluate(self) -> None:
+        """Take in what is new: many rows at once, for one alone would cost more than the model takes."""
+        if self._unevaluated:
+            new = Outcome(*map(np.concatenate, zip(*self._unevaluated, strict=True)))
+            self._unevaluated.clear()
+            self._curve.update(self._score.update(new.truth, new.prediction))
+            self._recent = np.concatenate([self._recent, new.lines()])[-_RECENT_ROWS:]
 
     # Saving and loading
 
@@ -194,10 +218,11 @@ class Run:
             model = models.load(arrays["model"].tobytes())
             run = cls(model, dict(header["setup"]), header["names"], header["targets"])
             run.columns = dict(header["columns"])
-            run.score = Prequential(arrays["totals"])
-            run.curve = LearningCurve(header["rows"], arrays["curve"])
+            run.rows = header["rows"]
+            run._score = Prequential(arrays["totals"])
+            run._curve = LearningCurve(header["rows"], arrays["curve"])
+            run._recent = arrays["recent"]
             run.position = Position(header["samples"], header["checksum"])
-            run.recent = arrays["recent"]
             questions = zip(*(arrays[name] for name in ("open", "open_rows", "open_answers")), strict=True)
             run.open = {int(id_): (x, Answer(int(id_), *numbers)) for id_, x, numbers in questions}
             run.output_size = header["output_size"]

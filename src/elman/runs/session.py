@@ -156,10 +156,10 @@ class Session:
 
     def _done(self, outcome: Outcome) -> None:
         """Write down rows that were learned, and save if it is time."""
-        lines = outcome.lines()
-        self.rows += len(lines)
+        count = len(outcome.truth)
+        self.rows += count
         if self.output is not None:
-            self.output.append(self.run.rows - len(lines) + 1, lines)
+            self.output.append(self.run.rows - count + 1, outcome.lines())
         new_rows = self.run.rows - self._saved_rows
         late = time.monotonic() - self._saved_at > _SECONDS_BETWEEN_SAVES
         if new_rows >= (self.every or _ROWS_BETWEEN_SAVES) or (late and not self.every):
