@@ -122,6 +122,17 @@ def test_a_traceback_is_shown_only_with_debug():
     assert (plain.exit_code, debugged.exit_code) == (1, 1)
 
 
+def test_an_interruption_exits_with_130_and_is_no_fault(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("elman.runs.Session.learn", interrupted)
+    result = invoke("run", "--rows", "10")
+
+    assert result.exit_code == 130
+    assert "elman:" not in result.stderr
+
+
 def test_python_m_elman_works():
     finished = subprocess.run(
         [sys.executable, "-m", "elman", "--version"], capture_output=True, text=True, check=True

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 SYSTEM, USAGE, DATA = 1, 2, 3
 
 EXIT_CODES = (
-    "**Exit codes**: 0 all well · 1 a file, the disk or the network failed · 2 the command was not "
-    "understood · 3 a row or a saved state cannot be used · 130, 143 stopped by Ctrl-C, SIGTERM, with the "
-    "state saved · 141 nobody reads the answers any more"
+    "**Exit codes**: 0 all well · 1 a file, the disk or the network failed, or a state is in use · 2 the "
+    "command was not understood · 3 a row or a saved state cannot be used · 130, 143 stopped by Ctrl-C, "
+    "SIGTERM, with the state saved · 141 nobody reads the answers any more"
 )
 
 

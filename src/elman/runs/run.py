@@ -131,7 +131,9 @@ class Run:
             Shape (n, outputs), NaN where not known.
         """
         assert not self.open, "rows that were asked come first"
-        return self._noted(*self.model.run_intervals(X, self._for_model(y)), y)
+        outcome = self._noted(*self.model.run_intervals(X, self._for_model(y)), y)
+        self._evaluate()
+        return outcome
 
     def _each(self, value: Any) -> Float64:
         """Return an array of shape (outputs,): before the first target a model knows of one output only."""
