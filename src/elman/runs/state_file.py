@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -82,7 +83,7 @@ class StateFile:
             return os.open(self._temporary, flags, 0o666)
         mode = stat.S_IMODE(self._path.stat().st_mode)
         descriptor = os.open(self._temporary, flags, mode)
-        if os.name == "posix":
+        if sys.platform != "win32":
             os.fchmod(descriptor, mode)  # whatever the umask
         return descriptor
 
@@ -98,7 +99,7 @@ class StateFile:
 
 def _sync_folder(folder: Path) -> None:
     """Force the renaming itself to the disk, where the system can do that with a folder."""
-    if os.name != "posix":
+    if sys.platform == "win32":
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
