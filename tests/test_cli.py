@@ -2,10 +2,13 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import elman
@@ -72,7 +75,10 @@ def test_fetching_what_does_not_exist_is_one_line_and_exits_with_2():
     assert "no dataset is called 'nonsense'" in " ".join(result.output.split())
 
 
-@pytest.mark.parametrize("command", [["run"], ["compare"], ["inspect"], ["data", "list"], ["data", "fetch"]])
+@pytest.mark.parametrize(
+    "command",
+    [["run"], ["compare"], ["inspect"], ["data", "list"], ["data", "fetch"], ["reproduce"], ["tune"]],
+)
 def test_the_help_of_every_command_has_an_example(command):
     result = invoke(*command, "--help")
 
@@ -116,6 +122,17 @@ def test_a_traceback_is_shown_only_with_debug():
     assert (plain.exit_code, debugged.exit_code) == (1, 1)
 
 
+def test_an_interruption_exits_with_130_and_is_no_fault(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("elman.runs.Session.learn", interrupted)
+    result = invoke("run", "--rows", "10")
+
+    assert result.exit_code == 130
+    assert "elman:" not in result.stderr
+
+
 def test_python_m_elman_works():
     finished = subprocess.run(
         [sys.executable, "-m", "elman", "--version"], capture_output=True, text=True, check=True
@@ -141,6 +158,21 @@ def test_importing_elman_loads_nothing_but_numpy():
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert finished.stdout.strip() == "['elman', 'numpy']"
+
+
+def test_the_commands_load_neither_the_paper_nor_matplotlib():
+    rooms = ("elman.paper", "matplotlib")
+    code = f"import sys, elman.cli; print([name for name in sys.modules if name.startswith({rooms})])"
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert finished.stdout == "[]\n"
+
+
+def test_the_docs_list_every_command():
+    page = (Path(__file__).parents[1] / "docs" / "command-line.md").read_text()
+    listed = re.findall(r"^\| `elman (\w+)` \|", page, flags=re.MULTILINE)
+
+    assert sorted(listed) == sorted(typer.main.get_command(app).commands)
 
 
 def test_forcing_an_unknown_build_is_refused():

@@ -184,7 +184,7 @@ def test_inspect_shows_the_run_and_its_model(series, tmp_path):
     for expected in (
         "checksum right",
         "rows 500",
-        "target load",
+        "targets load",
         "SRNN(n_hidden=4)",
         "SGD(rate",
         "steps 500",

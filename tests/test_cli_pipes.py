@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import processes
+from elman import runs
+from elman.cli.signals import StopSignals
 
 SMALL = ("--model", "SRNN-SGD", "--hidden", "4", "--lags", "2", "--target", "y")
 KILLS = 20
@@ -90,7 +92,7 @@ def test_every_row_is_answered_before_the_next_is_sent(rows, tmp_path):
         assert pipe.end() == 0
     (tmp_path / "short.csv").write_text("".join(line + "\n" for line in lines))
 
-    assert heard[0] == "prediction"
+    assert heard[0] == "prediction,low,high"
     assert heard == answers_of(tmp_path / "short.csv")
 
 
@@ -142,6 +144,53 @@ def test_a_signal_saves_the_state_and_even_an_open_question(tmp_path, number, co
         expected = [pipe.hear() for _ in range(5)]
 
     assert answers[:4] + answers[5:] == expected
+
+
+def test_a_signal_while_an_item_is_used_stops_before_the_next():
+    used = []
+    with pytest.raises(runs.Stopped), StopSignals() as stop:  # noqa: PT012 - where it is raised is the point
+        for item in stop.interruptible(iter(range(5))):
+            if item == 2:
+                os.kill(os.getpid(), signal.SIGINT)
+            used.append(item)
+
+    assert used == [0, 1, 2]
+
+
+def test_a_second_process_on_a_state_ends_at_once_and_names_the_holder(rows, tmp_path):
+    state = tmp_path / "state"
+    (tmp_path / "link").symlink_to(state)
+    with conversation("--save", state) as pipe:
+        pipe.say("a,b,y", "1,2,3")
+        pipe.hear()
+        for option, path in (("--save", state), ("--resume", state), ("--resume", tmp_path / "link")):
+            second = subprocess.run(
+                command(rows, *SMALL, option, path), capture_output=True, text=True, check=False
+            )
+            assert second.returncode == 1
+            assert second.stderr == f"elman: {path}: in use by process {pipe.process.pid}\n"
+        pipe.say("2,3,4")
+        assert pipe.end() == 0
+
+    assert runs.Run.from_bytes(state.read_bytes()).rows == 2
+
+
+def test_after_a_kill_of_the_holder_the_next_start_works(tmp_path):
+    state = tmp_path / "state"
+    with conversation("--save", state, "--every", 1) as pipe:
+        pipe.say("a,b,y", "1,2,3", "2,3,4")
+        for _ in range(3):
+            pipe.hear()
+        pipe.process.kill()
+        pipe.process.wait(timeout=30)
+    left = {path.name for path in tmp_path.iterdir()}
+    with conversation("--resume", state, "--live") as pipe:
+        pipe.say("a,b,y", "3,4,5")
+        assert pipe.end() == 0
+
+    assert left >= {"state", ".state.lock"}
+    assert runs.Run.from_bytes(state.read_bytes()).rows >= 2
+    assert {path.name for path in tmp_path.iterdir()} == {"state"}
 
 
 def test_nobody_listening_ends_it_with_141_and_the_state_saved(rows, tmp_path):

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from elman.paper import runs
+from elman.paper import trials
 from elman.paper.journal import Journal
-from elman.paper.runs import Run
+from elman.paper.trials import Trial
 
 
-def a_run(seed=0, **changes):
+def a_trial(seed=0, **changes):
     options = {"dataset": "addition2", "settings": (("lookback", 2), ("rate", 0.1))} | changes
-    return Run("addition", model="SRNN-SGD", n_hidden=2, rows=5, seed=seed, **options)
+    return Trial("addition", model="SRNN-SGD", n_hidden=2, rows=5, seed=seed, **options)
 
 
 @pytest.fixture
@@ -20,41 +20,41 @@ def path(tmp_path):
 
 
 def test_results_are_found_again_by_a_new_journal(path):
-    Journal(path).add([(a_run(0), {"steps": 3}), (a_run(1), {"steps": None})])
+    Journal(path).add([(a_trial(0), {"steps": 3}), (a_trial(1), {"steps": None})])
 
     journal = Journal(path)
 
     assert len(journal) == 2
-    assert journal[a_run(0)] == {"steps": 3}
-    assert journal[a_run(1)] == {"steps": None}
-    assert a_run(2) not in journal
+    assert journal[a_trial(0)] == {"steps": 3}
+    assert journal[a_trial(1)] == {"steps": None}
+    assert a_trial(2) not in journal
 
 
 def test_numbers_come_back_to_the_bit(path):
-    Journal(path).add([(a_run(), {"mse": 0.1 + 0.2})])
+    Journal(path).add([(a_trial(), {"mse": 0.1 + 0.2})])
 
-    assert Journal(path)[a_run()]["mse"] == 0.1 + 0.2
+    assert Journal(path)[a_trial()]["mse"] == 0.1 + 0.2
 
 
 @pytest.mark.parametrize("cut", [1, 5, 40])
 def test_a_torn_last_line_is_cut_off_and_the_rest_kept(path, cut):
     journal = Journal(path)
-    journal.add([(a_run(0), {"steps": 3})])
+    journal.add([(a_trial(0), {"steps": 3})])
     whole = path.read_bytes()
-    journal.add([(a_run(1), {"steps": 4})])
+    journal.add([(a_trial(1), {"steps": 4})])
     path.write_bytes(path.read_bytes()[:-cut])
 
     again = Journal(path)
 
-    assert a_run(0) in again
-    assert a_run(1) not in again
+    assert a_trial(0) in again
+    assert a_trial(1) not in again
     assert path.read_bytes() == whole
-    again.add([(a_run(1), {"steps": 4})])
-    assert Journal(path)[a_run(1)] == {"steps": 4}
+    again.add([(a_trial(1), {"steps": 4})])
+    assert Journal(path)[a_trial(1)] == {"steps": 4}
 
 
 def test_a_foreign_line_is_an_error_that_names_it(path):
-    Journal(path).add([(a_run(0), {"steps": 3})])
+    Journal(path).add([(a_trial(0), {"steps": 3})])
     path.write_text(path.read_text() + "nonsense\n")
 
     with pytest.raises(ValueError, match=r"line 2 of .*journal\.jsonl is not a result of elman"):
@@ -74,22 +74,22 @@ def test_a_foreign_line_is_an_error_that_names_it(path):
     ],
 )
 def test_whatever_changes_a_result_changes_its_key(change):
-    assert runs.key(a_run(**change)) != runs.key(a_run())
+    assert trials.key(a_trial(**change)) != trials.key(a_trial())
 
 
 def test_the_key_has_the_version_and_the_build(monkeypatch):
-    before = runs.key(a_run())
-    monkeypatch.setattr(runs.elman, "__version__", "99")
-    other_version = runs.key(a_run())
-    monkeypatch.setattr(runs, "SIMD", "other")
+    before = trials.key(a_trial())
+    monkeypatch.setattr(trials.elman, "__version__", "99")
+    other_version = trials.key(a_trial())
+    monkeypatch.setattr(trials, "SIMD", "other")
 
-    assert len({before, other_version, runs.key(a_run())}) == 3
+    assert len({before, other_version, trials.key(a_trial())}) == 3
 
 
 def test_other_rows_have_another_key():
-    run = Run("error", "puma32fm", "SRNN-SGD", 2, 5, 0, (("lookback", 2), ("rate", 0.1)))
-    before = json.loads(runs.key(run))["data"]
+    trial = Trial("error", "puma32fm", "SRNN-SGD", 2, 5, 0, (("lookback", 2), ("rate", 0.1)))
+    before = json.loads(trials.key(trial))["data"]
 
-    other = json.loads(runs.key(Run("error", "puma32fm", "SRNN-SGD", 2, 6, 0, run.settings)))["data"]
+    other = json.loads(trials.key(Trial("error", "puma32fm", "SRNN-SGD", 2, 6, 0, trial.settings)))["data"]
 
     assert before != other

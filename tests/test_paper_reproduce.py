@@ -13,7 +13,7 @@ from elman.cli import app
 from elman.paper import checks, systems, tune
 from elman.paper.journal import Journal
 from elman.paper.reproduce import ITEMS, Order, reproduce, write_page
-from elman.paper.runs import Run
+from elman.paper.trials import Trial
 
 ROWS = 80
 TABLES = ("table1", "table2")  # without the figures, which take long to draw
@@ -216,7 +216,7 @@ def test_the_grid_holds_the_papers_rate_and_the_smallest_mean_wins(tmp_path):
     journal = Journal(tmp_path / "journal.jsonl")
     for point in points:
         best = point["rate"] == 0.05
-        journal.add((run, {"mse": 0.1 if best else 0.2}) for run in tune.runs_of(point, 50))
+        journal.add((trial, {"mse": 0.1 if best else 0.2}) for trial in tune.trials_of(point, 50))
 
     [winner] = tune.chosen(tune.scored(points, journal, 50))
 
@@ -240,6 +240,12 @@ def invoke(*arguments):
     return CliRunner().invoke(app, list(arguments), catch_exceptions=False)
 
 
+def one_line(result):
+    """The line on standard error that says what is wrong."""
+    [line] = [line for line in result.stderr.splitlines() if line.startswith("elman: ")]
+    return line
+
+
 def test_the_command_reproduces_one_item(tmp_path):
     result = invoke("reproduce", "table2", "--quick", "--jobs", "1", "--rows", "50", "--out", str(tmp_path))
 
@@ -250,22 +256,35 @@ def test_the_command_reproduces_one_item(tmp_path):
 
 
 def test_without_matplotlib_it_says_at_once_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setattr("elman.paper.command.find_spec", lambda name: None)  # noqa: ARG005
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
 
     result = invoke("reproduce", "--out", str(tmp_path / "new"))
 
     assert result.exit_code == 1
-    assert "pip install 'elman[plot]'" in " ".join(result.output.split())
+    assert "pip install 'elman[plot]'" in result.stderr
     assert not (tmp_path / "new").exists()
 
 
-def test_a_journal_that_is_none_is_said(tmp_path):
+@pytest.mark.parametrize("command", [("reproduce", "table2", "--quick"), ("tune", "SRNN-WOGD")])
+def test_a_journal_that_is_none_is_one_line_and_exits_with_3(command, tmp_path):
     (tmp_path / "journal.jsonl").write_text("nonsense\n")
 
-    result = invoke("reproduce", "table2", "--quick", "--rows", "50", "--out", str(tmp_path))
+    result = invoke(*command, "--rows", "50", "--out", str(tmp_path))
 
-    assert result.exit_code == 1
-    assert "is not a result of elman" in " ".join(result.output.split())
+    assert result.exit_code == 3
+    assert "is not a result of elman" in one_line(result)
+
+
+@pytest.mark.parametrize("command", [("reproduce", "table2", "--quick"), ("tune", "SRNN-WOGD")])
+def test_interrupted_it_says_how_to_go_on_and_exits_with_130(command, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("elman.paper.reproduce.complete", interrupted)
+    result = invoke(*command, "--rows", "50", "--out", str(tmp_path))
+
+    assert result.exit_code == 130
+    assert "interrupted; the same command goes on from here" in result.stderr
 
 
 def test_tune_tunes_one_system_and_writes_what_it_tried(tmp_path):
@@ -278,15 +297,16 @@ def test_tune_tunes_one_system_and_writes_what_it_tried(tmp_path):
     assert winner["score"] == min(row["score"] for row in read(tmp_path, "tune"))
 
 
-@pytest.mark.parametrize("wrong", [("tune", "SRNN-Magic"), ("tune", "--dataset", "nonsense")])
-def test_tuning_what_does_not_exist_is_one_line(wrong, tmp_path):
+@pytest.mark.parametrize("wrong", [("tune", "nonsense"), ("tune", "--dataset", "nonsense")])
+def test_tuning_what_does_not_exist_is_one_line_and_exits_with_2(wrong, tmp_path):
     result = invoke(*wrong, "--out", str(tmp_path))
 
-    assert result.exit_code == 1
-    assert "there are" in " ".join(result.output.split())
+    assert result.exit_code == 2
+    assert "is called 'nonsense'; there are" in one_line(result)
+    assert result.stdout == ""
 
 
-def test_a_run_says_what_it_is():
-    run = Run("error", "puma8nh", "SRNN-SGD", 2, 5, 0, (("lookback", 2),))
+def test_a_trial_says_what_it_is():
+    trial = Trial("error", "puma8nh", "SRNN-SGD", 2, 5, 0, (("lookback", 2),))
 
-    assert str(run) == "error of SRNN-SGD on puma8nh"
+    assert str(trial) == "error of SRNN-SGD on puma8nh"

@@ -1,117 +1,130 @@
 """Runs that are saved and go on."""
 
-import errno
 import math
-import os
-import signal
+import queue
+import threading
 from itertools import islice
 
 import numpy as np
 import pytest
 
-from elman import OnlineRNN, runs
-from elman.runs import Output, Position, Run, Session, Stopped, StopSignals
-from elman.runs.lags import WithLags
-from elman.runs.samples import rows
+from elman import SGD, SRNN, Committee, Gradient, Member, OnlineRNN, runs
+from elman.runs import Output, Position, Run, Session, StateFile, Stopped
+from elman.runs.samples import as_arrays, joined
 from elman.streams import kinematics
-from lagged import lagged
 
 NAN = math.nan
 
 
 @pytest.fixture
 def run():
-    return runs.begin("SRNN-SGD", tuple("abcdefgh"), "y", lags=2, seed=1, options={"n_hidden": 3})
+    return runs.begin("SRNN-SGD", tuple("abcdefgh"), ["y"], lags=2, seed=1, options={"n_hidden": 3})
+
+
+@pytest.fixture
+def run_of_two():
+    """Two targets."""
+    model = Committee([Member("one", SRNN(3), SGD(), Gradient())], seed=1)
+    return Run(model, {"model": "Committee"}, tuple("abcdefgh"), ["u", "v"])
 
 
 def samples(count, skipped=0):
     return list(islice(kinematics(), skipped, skipped + count))
 
 
-# Lags
-
-
-def test_a_model_with_lags_sees_what_a_lagged_stream_shows():
-    X, y = kinematics().take(300)
-    expected = OnlineRNN.named("SRNN-EKF", n_hidden=3, seed=1).run(*lagged(X, y, 3))
-    model = WithLags(OnlineRNN.named("SRNN-EKF", n_hidden=3, seed=1), [NAN] * 3)
-    answers = []
-    for part in np.array_split(np.arange(200), 7):
-        answers += model.run(X[part], y[part]).tolist()
-    for x, target in zip(X[200:], y[200:].tolist(), strict=True):
-        answers.append(model.predict_one(x))
-        model.learn_one(x, target)
-
-    np.testing.assert_array_equal(answers, expected)
-
-
-def test_a_refused_row_leaves_the_lags_alone():
-    model = WithLags(OnlineRNN(seed=1), [1.0, 2.0])
-    with pytest.raises(ValueError, match="finite"):
-        model.run(np.array([[math.inf]]), np.array([5.0]))
-
-    np.testing.assert_array_equal(model.past, [1.0, 2.0])
+def rows(count, outputs=1):
+    """Rows of `kinematics` with its target and multiples of it."""
+    X, y = kinematics().take(count)
+    return X, y[:, np.newaxis] * np.arange(1, outputs + 1)
 
 
 # Rows out of samples
 
 
 def test_a_truth_on_a_line_of_its_own_joins_its_row():
-    question, truth = (np.array([1.0, 2.0]), NAN), (np.array([NAN, NAN]), 5.0)
-    whole = (np.array([3.0, 4.0]), 6.0)
+    question, truth = ([1.0, 2.0], NAN), ([NAN, NAN], 5.0)
+    whole = ([3.0, 4.0], 6.0)
 
-    found = list(rows(iter([question, truth, whole, question, whole, question])))
+    X, y = joined(*as_arrays([question, truth, whole, question, whole, question]))
 
-    assert [row.y for row in found][:2] == [5.0, 6.0]
-    assert [math.isnan(row.y) for row in found] == [False, False, True, False, True]
-    assert [len(row.samples) for row in found] == [2, 1, 1, 1, 1]
-    assert [row.settled for row in found] == [True, True, True, True, False]
+    np.testing.assert_array_equal(y.ravel(), [5.0, 6.0, NAN, 6.0, NAN])
+    np.testing.assert_array_equal(X[:, 0], [1.0, 3.0, 1.0, 3.0, 1.0])
+
+
+def test_a_truth_may_know_some_of_the_targets():
+    _, y = joined(*as_arrays([([1.0], [NAN, NAN]), ([NAN], [NAN, 5.0])]))
+
+    np.testing.assert_array_equal(y, [[NAN, 5.0]])
 
 
 def test_a_row_without_inputs_before_which_nothing_is_open_is_a_row():
-    found = list(rows(iter([(np.array([NAN]), 5.0), (np.array([NAN]), 6.0)])))
+    _, y = joined(*as_arrays([([NAN], 5.0), ([NAN], 6.0)]))
 
-    assert [row.y for row in found] == [5.0, 6.0]
+    assert y.ravel().tolist() == [5.0, 6.0]
 
 
 def test_a_series_without_inputs_has_no_truths_on_lines_of_their_own():
-    empty = np.empty(0)
-
-    assert len(list(rows(iter([(empty, NAN), (empty, 5.0)])))) == 2
+    assert len(joined(*as_arrays([([], NAN), ([], 5.0)]))[0]) == 2
 
 
 # Runs
 
 
-def test_asking_and_settling_is_the_same_as_learning(run):
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_asking_and_settling_is_the_same_as_learning(request, outputs):
+    run = request.getfixturevalue("run" if outputs == 1 else "run_of_two")
     other = Run.from_bytes(run.to_bytes())
-    X, y = kinematics().take(100)
+    X, y = rows(100, outputs)
     y[10:13] = NAN
-    answers = []
-    for x, target in zip(X, y.tolist(), strict=True):
-        answers.append(run.ask(x))
-        run.settle(target)
+    y[20, 0] = NAN
+    settled = [run.settle(run.ask(x).id, target).lines()[0] for x, target in zip(X, y, strict=True)]
+    outcome = other.learn(X, y)
 
-    np.testing.assert_array_equal(other.learn(X, y), answers)
-    assert other.model.model.to_bytes() == run.model.model.to_bytes()
-    assert (run.rows, run.score.rows) == (100, 97)
+    np.testing.assert_array_equal(outcome.lines(), settled)
+    assert outcome.prediction.shape == outcome.low.shape == outcome.high.shape == (100, outputs)
+    assert other.model.to_bytes() == run.model.to_bytes()
+    np.testing.assert_array_equal(run.score.rows, [96, 97] if outputs == 2 else 96)
     np.testing.assert_allclose(other.score.totals, run.score.totals)
 
 
-def test_bytes_hold_everything(run):
-    run.learn(*kinematics().take(700))
-    run.ask(np.arange(8.0))
-    run.position.pass_over(np.arange(8.0), NAN)
+def test_bytes_hold_everything(run_of_two):
+    run = run_of_two
+    X, y = rows(700, 2)
+    run.learn(X, y)
+    first, second = run.ask(X[0]).id, run.ask(X[1]).id
+    run.position.pass_over(X, y)
     run.output_size, run.columns = 12, {"dates": ["a"]}
     again = Run.from_bytes(run.to_bytes())
 
     assert again.to_bytes() == run.to_bytes()
     assert (again.rows, again.output_size, again.position) == (700, 12, run.position)
-    assert again.held is not None
     assert len(again.recent) == 400
-    run.settle(1.0)
-    again.settle(1.0)
+    for each in (run, again):
+        each.settle(second, y[1])
+        each.settle(first, y[0])
     assert again.to_bytes() == run.to_bytes()
+
+
+def test_every_open_question_has_an_id_of_its_own(run):
+    x = np.zeros(8)
+    first, second = run.ask(x).id, run.ask(x).id
+    run.settle(second, 1.0)
+
+    assert [first, second, run.ask(x).id] == [1, 2, 3]
+    assert list(run.open) == [1, 3]
+
+
+def test_what_is_not_open_cannot_be_settled(run):
+    with pytest.raises(ValueError, match="question 7 is not open"):
+        run.settle(7, 1.0)
+
+
+def test_a_refused_target_leaves_its_question_open(run):
+    question = run.ask(np.zeros(8)).id
+    with pytest.raises(ValueError, match="finite"):
+        run.settle(question, math.inf)
+
+    assert list(run.open) == [question]
 
 
 def test_a_model_is_no_run():
@@ -121,7 +134,7 @@ def test_a_model_is_no_run():
 
 @pytest.mark.parametrize("place", range(0, 3000, 97))
 def test_a_damaged_state_is_a_value_error(run, place):
-    run.learn(*kinematics().take(10))
+    run.learn(*rows(10))
     content = bytearray(run.to_bytes())
     content[place % len(content)] ^= 0x10
 
@@ -132,11 +145,16 @@ def test_a_damaged_state_is_a_value_error(run, place):
 # Sessions
 
 
+class Saved(list):
+    """A state file that keeps all that was written."""
+
+    write = list.append
+
+
 @pytest.mark.parametrize("every", [None, 1, 64])
-def test_a_session_saves_at_the_end_and_in_between(run, tmp_path, monkeypatch, every):
-    saved = []
-    monkeypatch.setattr("elman.runs.session.write_atomically", lambda _, blob: saved.append(blob))
-    Session(run, tmp_path / "state", every=every).learn(iter(samples(130)))
+def test_a_session_saves_at_the_end_and_in_between(run, every):
+    saved = Saved()
+    Session(run, saved, every=every).learn(iter(samples(130)))
 
     assert [Run.from_bytes(blob).rows for blob in saved] == {
         None: [0, 130],
@@ -155,40 +173,72 @@ def test_a_session_stops_at_its_limit(run):
 
 
 def test_a_row_left_open_is_in_the_file_and_may_still_be_settled(run, tmp_path):
-    out, state = tmp_path / "out.csv", tmp_path / "state"
+    out, saved = tmp_path / "out.csv", Saved()
     (x, y), truth = samples(1)[0], (np.full(8, NAN), 3.0)
-    with Output(out, ["row", "prediction", "low", "high", "truth"]) as output:
-        Session(run, state, output).learn(iter([(x, y), (x, NAN)]))
+    with Output(out, ["y"]) as output:
+        Session(run, saved, output).learn(iter([(x, y), (x, NAN)]))
     assert out.read_text().splitlines()[2].startswith("2,")
-    resumed = runs.load(state)
-    with Output(out, ["row"], resumed.output_size) as output:
-        Session(resumed, state, output).learn(iter([truth, (x, y)]))
+    resumed = Run.from_bytes(saved[-1])
+    with Output(out, ["y"], resumed.output_size) as output:
+        Session(resumed, None, output).learn(iter([truth, (x, y)]))
 
     truths = [line.split(",")[-1] for line in out.read_text().splitlines()]
     assert truths == ["truth", repr(y), "3.0", repr(y)]
 
 
-def test_a_signal_stops_between_rows_with_the_state_saved(run, tmp_path):
-    def until_stopped():
-        yield from samples(10)
-        os.kill(os.getpid(), signal.SIGTERM)
-        yield from samples(10)
+@pytest.mark.parametrize("limit", [4, 5])
+def test_a_limit_counts_rows_whose_truth_never_came(run, limit):
+    x = np.zeros(8)
+    Session(run, limit=limit).converse(iter([(x, NAN)] * 4 + [(x, 1.0)] * 4), lambda _: None)
 
-    with pytest.raises(Stopped, match="SIGTERM"):
-        Session(run, tmp_path / "state").converse(until_stopped(), lambda _: None)
-
-    assert runs.load(tmp_path / "state").rows == 10
+    assert run.rows == limit
 
 
-def test_a_signal_while_an_item_is_used_stops_before_the_next():
-    used = []
-    with pytest.raises(Stopped), StopSignals() as stop:  # noqa: PT012 - where it is raised is the point
-        for item in stop.interruptible(iter(range(5))):
-            if item == 2:
-                os.kill(os.getpid(), signal.SIGINT)
-            used.append(item)
+def test_learning_and_conversing_leave_the_same_model(run):
+    other = Run.from_bytes(run.to_bytes())
+    stream = [(x, NAN if i % 3 else y) for i, (x, y) in enumerate(samples(40))]
+    stream[10] = np.full(8, NAN), 3.0
+    Session(run, every=7).learn(iter(stream))
+    Session(other).converse(iter(stream), lambda _: None)
 
-    assert used == [0, 1, 2]
+    assert (run.rows, run.position, list(run.open)) == (other.rows, other.position, list(other.open))
+    assert run.model.to_bytes() == other.model.to_bytes()
+
+
+def test_a_session_of_several_targets_writes_them_side_by_side(run_of_two, tmp_path):
+    X, y = rows(20, 2)
+    y[5, 0] = NAN
+    with Output(tmp_path / "out.csv", run_of_two.targets) as output:
+        Session(run_of_two, None, output).learn(iter(zip(X, y, strict=True)))
+    header, *lines = (line.split(",") for line in (tmp_path / "out.csv").read_text().splitlines())
+
+    assert header == "row u.prediction u.low u.high u.truth v.prediction v.low v.high v.truth".split()  # noqa: SIM905
+    assert [line[4] for line in lines] == [runs.cell(each) for each in y[:, 0]]
+    assert [line[8] for line in lines] == [runs.cell(each) for each in y[:, 1]]
+
+
+def test_a_session_works_in_a_thread_and_is_stopped_with_the_state_saved(run, tmp_path):
+    sent, answered = queue.SimpleQueue(), queue.SimpleQueue()
+
+    def coming():
+        while (sample := sent.get()) is not None:
+            yield sample
+        raise Stopped
+
+    def drive():
+        with StateFile(tmp_path / "state") as state, pytest.raises(Stopped):
+            Session(run, state).converse(coming(), answered.put)
+
+    thread = threading.Thread(target=drive)
+    thread.start()
+    for sample in samples(10):
+        sent.put(sample)
+    ids = [answered.get(timeout=30).id for _ in range(10)]
+    sent.put(None)
+    thread.join(timeout=30)
+
+    assert ids == list(range(1, 11))
+    assert Run.from_bytes((tmp_path / "state").read_bytes()).rows == 10
 
 
 # Skipping
@@ -197,7 +247,7 @@ def test_a_signal_while_an_item_is_used_stops_before_the_next():
 def test_skipping_goes_to_the_sample_after_the_position():
     position = Position()
     for sample in samples(7):
-        position.pass_over(*sample)
+        position.pass_over(*as_arrays([sample]))
     stream = iter(samples(10))
     runs.skip(stream, position)
 
@@ -207,7 +257,7 @@ def test_skipping_goes_to_the_sample_after_the_position():
 def test_another_or_a_shorter_stream_is_refused():
     position = Position()
     for sample in samples(7):
-        position.pass_over(*sample)
+        position.pass_over(*as_arrays([sample]))
 
     with pytest.raises(ValueError, match="has learned 7 samples of this stream, but it has only 5 now"):
         runs.skip(iter(samples(5)), position)
@@ -218,42 +268,21 @@ def test_another_or_a_shorter_stream_is_refused():
 # Files
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
-    runs.write_atomically(tmp_path / "state", b"old")
-
-    def full(_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="cannot save: No space left on device"):
-        runs.write_atomically(tmp_path / "state", b"new")
-
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"state": b"old"}
-
-
-def test_saving_through_a_symbolic_link_keeps_the_link(tmp_path):
-    (tmp_path / "link").symlink_to(tmp_path / "state")
-    runs.write_atomically(tmp_path / "link", b"new")
-
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "state").read_bytes() == b"new"
-
-
 def test_the_output_is_cut_back_to_its_size(tmp_path):
     path = tmp_path / "out.csv"
-    with Output(path, ["row", "prediction"]) as output:
-        output.append(1, [[0.5]])
+    line = np.array([[[0.5, 0.25, 0.75, NAN]]])
+    with Output(path, ["y"]) as output:
+        output.append(1, line)
         size = output.sync()
-        output.append(2, [[0.25], [NAN]])
-    assert path.read_text() == "row,prediction\n1,0.5\n2,0.25\n3,\n"
-    with Output(path, ["row", "prediction"], size) as output:
-        output.append(2, [[0.75]])
+        output.append(2, 2 * line)
+    with Output(path, ["y"], size) as output:
+        output.append(2, 3 * line)
 
-    assert path.read_text() == "row,prediction\n1,0.5\n2,0.75\n"
+    assert path.read_text() == "row,prediction,low,high,truth\n1,0.5,0.25,0.75,\n2,1.5,0.75,2.25,\n"
 
 
 def test_an_output_that_has_shrunk_is_refused(tmp_path):
     (tmp_path / "out.csv").write_text("row\n")
 
     with pytest.raises(ValueError, match="has 4 bytes, but 100 when the state was saved"):
-        Output(tmp_path / "out.csv", ["row"], 100)
+        Output(tmp_path / "out.csv", ["y"], 100)

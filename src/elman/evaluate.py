@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from elman.arrays import Float64
 
 FORECASTS = ("model", "last value", "mean so far")
-"""What the columns of `Prequential.update` and `LearningCurve.means` are the errors of."""
+"""What the last axis of `Prequential.update` and `LearningCurve.means` are the errors of."""
 
 _MOST_BINS = 256
 
@@ -21,13 +20,16 @@ _MOST_BINS = 256
 class Prequential:
     """Running errors of predictions, beside those of the two forecasts that need no model.
 
-    Those are the last target seen and the mean of all targets seen, 0 before there is one. Rows whose target
-    is not known (NaN) do not count.
+    Those are the last target seen and the mean of all targets seen, 0 before there is one. A target that is
+    not known (NaN) does not count. Every property is a number where there is one output, and an array of
+    shape (outputs,) where there are several.
 
     Parameters
     ----------
     totals
         The `totals` of another score, to go on from there.
+    outputs
+        How many targets a row has, where there are no `totals`.
 
     Examples
     --------
@@ -41,78 +43,81 @@ class Prequential:
     0.8
     """
 
-    def __init__(self, totals: Any = None) -> None:
-        initial = np.zeros(9) if totals is None else np.array(totals, dtype=np.float64)
-        if initial.shape != (9,):
-            raise ValueError(f"totals must have shape (9,), got {initial.shape}")
-        self.rows = int(initial[0])
-        self._sum, self._last = float(initial[1]), float(initial[2])
-        self._squares, self._absolutes = initial[3:6], initial[6:9]
+    def __init__(self, totals: Any = None, *, outputs: int = 1) -> None:
+        self._totals = np.zeros((outputs, 9)) if totals is None else np.array(totals, dtype=np.float64)
+        if self._totals.ndim != 2 or self._totals.shape[1] != 9:
+            raise ValueError(f"totals must have shape (outputs, 9), got {self._totals.shape}")
 
     @property
     def totals(self) -> Float64:
-        """All that has been summed up, an array of shape (9,)."""
-        return np.concatenate([[self.rows, self._sum, self._last], self._squares, self._absolutes])
+        """All that has been summed up, an array of shape (outputs, 9)."""
+        return self._totals.copy()
 
     def update(self, targets: Any, predictions: Any) -> Float64:
-        """Take in the targets and predictions of the next rows, both of shape (n,).
+        """Take in the targets and predictions of the next rows, both of shape (n, outputs), or (n,) for one.
 
         Returns
         -------
-        array of shape (rows that count, 3)
-            Target minus forecast, a column for each of `FORECASTS`.
+        array of the targets' shape with an axis more, for `FORECASTS`
+            Target minus forecast, NaN where the target is not known.
         """
-        y, y_hat = _known(targets, predictions)
-        if len(y) == 0:
-            return np.empty((0, len(FORECASTS)))
-        counts = self.rows + np.arange(len(y))
-        means = (self._sum + np.cumsum(y) - y) / np.maximum(counts, 1)
-        lasts = np.concatenate([[self._last], y[:-1]])
-        errors: Float64 = y[:, np.newaxis] - np.stack([y_hat, lasts, means], axis=1)
-        self._squares += np.sum(errors**2, axis=0)
-        self._absolutes += np.sum(np.abs(errors), axis=0)
-        self._sum += float(np.sum(y))
-        self._last = float(y[-1])
-        self.rows += len(y)
-        return errors
+        y, y_hat = np.asarray(targets, dtype=np.float64), np.asarray(predictions, dtype=np.float64)
+        shape, outputs = y.shape, len(self._totals)
+        if shape != y_hat.shape or (shape[1:] or (1,)) != (outputs,):
+            wanted = "(n,)" if outputs == 1 else f"(n, {outputs})"
+            raise ValueError(
+                f"targets and predictions must have the same shape {wanted}, got {shape} and {y_hat.shape}"
+            )
+        y, y_hat = y.reshape(-1, outputs), y_hat.reshape(-1, outputs)
+        errors = np.full((*y.shape, len(FORECASTS)), np.nan)
+        for i, known in enumerate(~np.isnan(y.T)):
+            if known.any():
+                errors[known, i] = _added(self._totals[i], y[known, i], y_hat[known, i])
+        return errors.reshape(*shape, len(FORECASTS))
 
     @property
-    def mse(self) -> float:
+    def rows(self) -> Any:
+        """How many rows had a target."""
+        counts = self._totals[:, 0].astype(int)
+        return counts if len(counts) > 1 else int(counts[0])
+
+    @property
+    def mse(self) -> Any:
         """Mean squared error of the predictions; NaN before the first row, as are all the others."""
-        return self._mean(self._squares[0])
+        return self._mean(3)
 
     @property
-    def mae(self) -> float:
-        """Mean absolute error of the predictions."""
-        return self._mean(self._absolutes[0])
-
-    @property
-    def r2(self) -> float:
-        """The part of the squared error of the mean so far that the predictions take away."""
-        return 1 - self.mse / self.mse_of_mean if self._squares[2] else math.nan
-
-    @property
-    def mse_of_last(self) -> float:
+    def mse_of_last(self) -> Any:
         """Mean squared error of predicting the target seen last."""
-        return self._mean(self._squares[1])
+        return self._mean(4)
 
     @property
-    def mae_of_last(self) -> float:
-        """Mean absolute error of predicting the target seen last."""
-        return self._mean(self._absolutes[1])
-
-    @property
-    def mse_of_mean(self) -> float:
+    def mse_of_mean(self) -> Any:
         """Mean squared error of predicting the mean of all targets seen before."""
-        return self._mean(self._squares[2])
+        return self._mean(5)
 
     @property
-    def mae_of_mean(self) -> float:
-        """Mean absolute error of predicting the mean of all targets seen before."""
-        return self._mean(self._absolutes[2])
+    def mae(self) -> Any:
+        """Mean absolute error of the predictions."""
+        return self._mean(6)
 
-    def _mean(self, total: float) -> float:
-        return float(total) / self.rows if self.rows else math.nan
+    @property
+    def mae_of_last(self) -> Any:
+        """Mean absolute error of predicting the target seen last."""
+        return self._mean(7)
+
+    @property
+    def mae_of_mean(self) -> Any:
+        """Mean absolute error of predicting the mean of all targets seen before."""
+        return self._mean(8)
+
+    @property
+    def r2(self) -> Any:
+        """The part of the squared error of the mean so far that the predictions take away."""
+        return _plain(1 - _ratio(self._totals[:, 3], self._totals[:, 5]))
+
+    def _mean(self, column: int) -> Any:
+        return _plain(_ratio(self._totals[:, column], self._totals[:, 0]))
 
 
 class LearningCurve:
@@ -122,65 +127,94 @@ class LearningCurve:
 
     Parameters
     ----------
-    size, bins, unfinished
-        Those of another curve, to go on from there: rows in a bin, the full bins, and the count and sums of
-        the bin that is being filled.
+    rows, sums
+        Those of another curve, to go on from there.
+    outputs
+        How many targets a row has, where there are no `sums`.
+
+    Attributes
+    ----------
+    rows : int
+        How many rows have passed.
+    sums : array of shape (bins, outputs, 4)
+        Of each bin, the last of which may not be full yet, how many targets were known, and the sums of the
+        squared errors of `FORECASTS`.
 
     Examples
     --------
     >>> curve = LearningCurve()
     >>> curve.update(np.ones((1000, 3)))
-    >>> curve.size, curve.means.shape, curve.rows[-1]
+    >>> curve.size, curve.means.shape, curve.ends[-1]
     (4, (250, 3), np.int64(1000))
     """
 
-    def __init__(self, size: int = 1, bins: Any = None, unfinished: Any = None) -> None:
-        width = len(FORECASTS)
-        self.size = int(size)
-        self._bins: list[Float64] = list(np.reshape([] if bins is None else bins, (-1, width)))
-        self._unfinished = np.zeros(1 + width) if unfinished is None else np.array(unfinished, np.float64)
-        if self.size < 1 or len(self._bins) >= _MOST_BINS or self._unfinished.shape != (1 + width,):
-            raise ValueError("size, bins and unfinished are not those of a learning curve")
+    def __init__(self, rows: int = 0, sums: Any = None, *, outputs: int = 1) -> None:
+        self.rows = int(rows)
+        width = 1 + len(FORECASTS)
+        self.sums: Float64 = np.zeros((0, outputs, width)) if sums is None else np.array(sums, np.float64)
+        bins = -(-self.rows // self.size)
+        if self.rows < 0 or self.sums.ndim != 3 or self.sums.shape[::2] != (bins, width):
+            raise ValueError("rows and sums are not those of a learning curve")
 
-    def update(self, errors: Float64) -> None:
-        """Take in the errors of the next rows, shape (n, 3)."""
-        squares, at = np.asarray(errors) ** 2, 0
-        while at < len(squares):
-            part = squares[at : at + self.size - int(self._unfinished[0])]
-            self._unfinished[0] += len(part)
-            self._unfinished[1:] += part.sum(axis=0)
-            at += len(part)
-            if self._unfinished[0] == self.size:
-                self._close()
+    @property
+    def size(self) -> int:
+        """How many rows a bin holds."""
+        return 1 << max(0, self.rows.bit_length() - _MOST_BINS.bit_length() + 1)
 
-    def _close(self) -> None:
-        self._bins.append(self._unfinished[1:] / self.size)
-        self._unfinished[:] = 0
-        if len(self._bins) == _MOST_BINS:
-            self._bins = list(np.reshape(self._bins, (_MOST_BINS // 2, 2, -1)).mean(axis=1))
-            self.size *= 2
+    def update(self, errors: Any) -> None:
+        """Take in the errors of the next rows, shape (n, outputs, 3), or (n, 3) for one output."""
+        squares = np.reshape(errors, (len(errors), *self.sums.shape[1:2], len(FORECASTS))) ** 2
+        known = ~np.isnan(squares[..., :1])
+        added = np.concatenate([known, np.where(known, squares, 0)], axis=-1)
+        first, former_size = self.rows, self.size
+        self.rows += len(added)
+        bins = -(-self.rows // self.size)
+        factor = self.size // former_size
+        sums = np.zeros((bins * factor, *self.sums.shape[1:]))
+        sums[: len(self.sums)] = self.sums
+        self.sums = sums.reshape(bins, factor, *sums.shape[1:]).sum(axis=1)
+        np.add.at(self.sums, np.arange(first, self.rows) // self.size, added)
+
+    @property
+    def ends(self) -> NDArray[np.int64]:
+        """How many rows had passed at the end of each full bin, shape (bins,)."""
+        return self.size * np.arange(1, self.rows // self.size + 1)
 
     @property
     def means(self) -> Float64:
-        """The mean squared errors of the full bins, shape (bins, 3), a column for each of `FORECASTS`."""
-        return np.reshape(self._bins, (-1, len(FORECASTS)))
+        """The mean squared errors of the full bins, shape (bins, outputs, 3), or (bins, 3) for one output."""
+        return self._means(self.sums[: len(self.ends)])
 
     @property
-    def rows(self) -> NDArray[np.int64]:
-        """How many rows had passed at the end of each bin, shape (bins,)."""
-        return self.size * np.arange(1, len(self._bins) + 1)
+    def running(self) -> Float64:
+        """The mean squared errors from the beginning to the end of each full bin, in the shape of `means`."""
+        return self._means(np.cumsum(self.sums[: len(self.ends)], axis=0))
 
-    @property
-    def unfinished(self) -> Float64:
-        """The count and the sums of the bin that is being filled, shape (4,)."""
-        return self._unfinished.copy()
+    def _means(self, sums: Float64) -> Float64:
+        means = _ratio(sums[..., 1:], sums[..., :1])
+        return means[:, 0] if means.shape[1] == 1 else means
 
 
-def _known(targets: Any, predictions: Any) -> tuple[Float64, Float64]:
-    y, y_hat = np.asarray(targets, dtype=np.float64), np.asarray(predictions, dtype=np.float64)
-    if y.ndim != 1 or y.shape != y_hat.shape:
-        raise ValueError(
-            f"targets and predictions must have the same shape (n,), got {y.shape} and {y_hat.shape}"
-        )
-    known = ~np.isnan(y)
-    return y[known], y_hat[known]
+def _added(totals: Float64, y: Float64, y_hat: Float64) -> Float64:
+    """Add known targets to the totals of one output, and return the errors of `FORECASTS`, shape (n, 3)."""
+    count, total, last = totals[:3]
+    means = (total + np.cumsum(y) - y) / np.maximum(count + np.arange(len(y)), 1)
+    lasts = np.concatenate([[last], y[:-1]])
+    errors: Float64 = y[:, np.newaxis] - np.stack([y_hat, lasts, means], axis=1)
+    totals[0] += len(y)
+    totals[1] += np.sum(y)
+    totals[2] = y[-1]
+    totals[3:6] += np.sum(errors**2, axis=0)
+    totals[6:9] += np.sum(np.abs(errors), axis=0)
+    return errors
+
+
+def _ratio(part: Float64, whole: Float64) -> Float64:
+    """Return part / whole, NaN where the whole is 0."""
+    ratio: Float64 = np.full(part.shape, np.nan)
+    return np.divide(part, whole, out=ratio, where=whole != 0)
+
+
+def _plain(values: Float64) -> Any:
+    """Return the value of one output as a float, and those of several as they are."""
+    return float(values[0]) if len(values) == 1 else values

@@ -25,33 +25,37 @@ _SHOWN_ROWS = 200
 
 
 def of_run(run: Run, name: str) -> Figure:
-    """Draw the last rows of a run with their predictions above, and the running errors below."""
-    figure = _figure(height=6.4)
-    above, below = figure.subplots(2, 1, height_ratios=(1.15, 1))
-    _draw_rows(above, run)
-    _title(above, f"{name}: {run.target}", f"{run.rows:,} rows · R² {run.score.r2:.3f}")
-    _draw_errors(below, [run])
-    below.set_ylim(bottom=0)
-    below.legend(frameon=False, ncols=3, loc="lower left", bbox_to_anchor=(0, 1), borderpad=0, fontsize=9)
+    """Draw the last rows of a run with their predictions above, the running errors below, for each target."""
+    outputs = len(run.targets)
+    figure = _figure(outputs, height=6.4)
+    panels = figure.subplots(2, outputs, height_ratios=(1.15, 1), squeeze=False)
+    for output, (above, below) in enumerate(panels.T):
+        _draw_rows(above, run, output)
+        r2 = np.atleast_1d(run.score.r2)[output]
+        _title(above, f"{name}: {run.targets[output]}", f"{run.rows:,} rows · R² {r2:.3f}")
+        _draw_errors(below, [run], output)
+        below.set_ylim(bottom=0)
+        below.legend(frameon=False, ncols=3, loc="lower left", bbox_to_anchor=(0, 1), borderpad=0, fontsize=9)
     return figure
 
 
 def of_comparison(runs: Sequence[Run], name: str) -> Figure:
     """Draw the learning curves of several runs over the same rows, on a logarithmic scale."""
-    figure = _figure(height=4.6)
-    axes = figure.subplots()
-    _draw_errors(axes, runs)
-    axes.set_yscale("log", subs=())
-    axes.yaxis.set_major_locator(_log_locator())
-    axes.yaxis.set_major_formatter(_thousands)
-    axes.legend(*_by_their_ends(axes), frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    _title(axes, f"{name}: {runs[0].target}", f"{runs[0].rows:,} rows")
+    targets = runs[0].targets
+    figure = _figure(len(targets), height=4.6)
+    for output, axes in enumerate(figure.subplots(1, len(targets), squeeze=False)[0]):
+        _draw_errors(axes, runs, output)
+        axes.set_yscale("log", subs=())
+        axes.yaxis.set_major_locator(_log_locator())
+        axes.yaxis.set_major_formatter(_thousands)
+        axes.legend(*_by_their_ends(axes), frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        _title(axes, f"{name}: {targets[output]}", f"{runs[0].rows:,} rows")
     return figure
 
 
 def check(path: str | os.PathLike[str]) -> None:
     """Raise, before anything is learned, the error that drawing to `path` would end with."""
-    endings = _figure(height=1).canvas.get_supported_filetypes()
+    endings = _figure(1, height=1).canvas.get_supported_filetypes()
     ending = Path(path).suffix.removeprefix(".").lower()
     if ending not in endings:
         raise ValueError(
@@ -64,17 +68,17 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     figure.savefig(path, dpi=150, facecolor="white")
 
 
-def _figure(height: float) -> Figure:
+def _figure(columns: int, height: float) -> Figure:
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an extra, and slow to import
     except ModuleNotFoundError as error:
         message = f"a plot needs {error.name}: pip install 'elman[plot]', or only matplotlib"
         raise ModuleNotFoundError(message, name=error.name) from error
-    return Figure(figsize=(9, height), layout="constrained")
+    return Figure(figsize=(9 * columns, height), layout="constrained")
 
 
-def _draw_rows(axes: Axes, run: Run) -> None:
-    recent = run.recent[-_SHOWN_ROWS:]
+def _draw_rows(axes: Axes, run: Run, output: int) -> None:
+    recent = run.recent[-_SHOWN_ROWS:, output]
     prediction, low, high, truth = recent.T
     rows = run.rows - len(recent) + 1 + np.arange(len(recent))
     if np.isfinite(low).any():
@@ -82,16 +86,16 @@ def _draw_rows(axes: Axes, run: Run) -> None:
     axes.plot(rows, truth, color=_TRUTH, linewidth=1.1, marker=".", markersize=3, label="truth")
     label = f"{run.setup['model']}, before the truth was seen"
     axes.plot(rows, prediction, color=_MODELS[0], linewidth=1.5, alpha=0.9, label=label)
-    axes.set(xlabel=f"row (the last {len(rows)})", ylabel=run.target)
+    axes.set(xlabel=f"row (the last {len(rows)})", ylabel=run.targets[output])
     axes.margins(x=0.01, y=0.18)
     axes.legend(frameon=False, ncols=3, loc="upper left", fontsize=9)
     _finish(axes)
 
 
-def _draw_errors(axes: Axes, runs: Sequence[Run]) -> None:
+def _draw_errors(axes: Axes, runs: Sequence[Run], output: int) -> None:
     """Draw the root of the mean squared error so far, for each model and the naive forecasts."""
-    rows, errors = _running(runs[0])
-    curves = [(str(run.setup["model"]), _running(run)[1][:, 0]) for run in runs]
+    rows, errors = runs[0].curve.ends, _running(runs[0], output)
+    curves = [(str(run.setup["model"]), _running(run, output)[:, 0]) for run in runs]
     curves += [(label, column) for (label, _), column in zip(_NAIVE_LINES, errors.T[1:], strict=True)]
     colours = [*(_MODELS[i % len(_MODELS)] for i in range(len(runs))), *_NAIVE]
     dashes = ["solid"] * len(runs) + [style for _, style in _NAIVE_LINES]
@@ -99,7 +103,7 @@ def _draw_errors(axes: Axes, runs: Sequence[Run]) -> None:
         width = 2.0 if style == "solid" else 1.4
         label = f"{name}  {values[-1]:,.4g}"
         axes.plot(rows, values, color=colour, linewidth=width, linestyle=style, label=label)
-    axes.set(xlim=(0, rows[-1]), xlabel="rows learned", ylabel=f"RMSE so far ({runs[0].target})")
+    axes.set(xlim=(0, rows[-1]), xlabel="rows learned", ylabel=f"RMSE so far ({runs[0].targets[output]})")
     _finish(axes)
 
 
@@ -117,10 +121,10 @@ def _log_locator() -> Locator:
     return LogLocator(subs=(1.0, 2.0, 5.0))
 
 
-def _running(run: Run) -> tuple[Any, Any]:
-    means = run.curve.means
-    counts = np.arange(1, len(means) + 1)[:, np.newaxis]
-    return run.curve.rows, np.sqrt(np.cumsum(means, axis=0) / counts)
+def _running(run: Run, output: int) -> Any:
+    """Return the errors of `FORECASTS` so far, shape (bins, 3)."""
+    running = run.curve.running
+    return np.sqrt(running.reshape(len(running), len(run.targets), -1)[:, output])
 
 
 def _title(axes: Axes, left: str, right: str) -> None:

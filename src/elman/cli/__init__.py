@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 import elman
-from elman.cli import compare, data, inspect, run
+from elman.cli import compare, data, inspect, reproduce, run, tune
 from elman.cli.errors import EXIT_CODES, Commands
-from elman.paper.command import reproduce_command, tune_command
 
 __all__ = ["app"]
 
@@ -26,8 +25,8 @@ app.command()(run.run)
 app.command()(compare.compare)
 app.command()(inspect.inspect)
 app.add_typer(data.app, name="data")
-app.command("reproduce")(reproduce_command)
-app.command("tune")(tune_command)
+app.command()(reproduce.reproduce)
+app.command()(tune.tune)
 
 
 def _version(value: bool) -> None:

@@ -61,7 +61,7 @@ def compare(  # noqa: PLR0917 - typer makes an option of each
 
 def _begun(stream: Stream, name: str, lags: int, seed: int) -> Session:
     try:
-        run = runs.begin(name, stream.names, stream.target, lags=lags, seed=seed, options={})
+        run = runs.begin(name, stream.names, [stream.target], lags=lags, seed=seed, options={})
     except ValueError as error:
         raise typer.BadParameter(f"--models: {error}") from error
     return runs.Session(run)

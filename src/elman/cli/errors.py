@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperGroup
@@ -11,15 +13,25 @@ from typer.core import TyperGroup
 from elman.runs import Stopped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
 SYSTEM, USAGE, DATA = 1, 2, 3
 
 EXIT_CODES = (
-    "**Exit codes**: 0 all well · 1 a file, the disk or the network failed · 2 the command was not "
-    "understood · 3 a row or a saved state cannot be used · 130, 143 stopped by Ctrl-C, SIGTERM, with the "
-    "state saved · 141 nobody reads the answers any more"
+    "**Exit codes**: 0 all well · 1 a file, the disk or the network failed, or a state is in use · 2 the "
+    "command was not understood · 3 a row or a saved state cannot be used · 130, 143 stopped by Ctrl-C, "
+    "SIGTERM, with the state saved · 141 nobody reads the answers any more"
 )
+
+
+@contextmanager
+def about(path: Path) -> Iterator[None]:
+    """Say of which file it is that something in it is wrong."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 class Commands(TyperGroup):
@@ -43,6 +55,8 @@ def _said(error: Exception) -> int:
         return 128 + error.signal
     if type(error).__name__ == "NoArgsIsHelpError":  # the help has been printed when this is raised
         return USAGE
+    if type(error).__name__ == "Abort":  # what the parser makes of Ctrl-C
+        return 128 + signal.SIGINT
     code, message = _code_and_message(error)
     print(f"elman: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201 - rich would wrap the line
     return code

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.tree import Tree
 
 from elman.cli.console import headline, out
-from elman.cli.report import number
+from elman.cli.errors import about
+from elman.cli.report import shown
 from elman.evaluate import Prequential
 from elman.runs import Contents, contents
 
@@ -28,7 +29,7 @@ _LABELS = {
     "samples": "samples read",
     "output_size": "bytes of predictions",
 }
-_HIDDEN = {"kind", "run_format", "checksum", "bin", "scalar"}
+_HIDDEN = {"kind", "run_format", "checksum", "scalar"}
 
 
 def inspect(
@@ -44,10 +45,8 @@ def inspect(
     `elman inspect load.state --json | jq .header.rows`
     """
     blob = state.read_bytes()
-    try:
+    with about(state):
         found = contents(blob)
-    except ValueError as error:
-        raise ValueError(f"{state}: {error}") from error
     if as_object:
         typer.echo(json.dumps(_as_json(found)))
         return
@@ -56,7 +55,10 @@ def inspect(
 
 
 def _as_json(found: Contents) -> dict[str, Any]:
-    arrays = {name: {"type": array.dtype.name, "shape": array.shape} for name, array in found.arrays.items()}
+    arrays = {
+        name: {"type": array.dtype.name, "shape": array.shape, "axes": found.axes[name]}
+        for name, array in found.arrays.items()
+    }
     parts = {name: _as_json(part) for name, part in found.parts.items()}
     return {"header": found.header, "arrays": arrays, "parts": parts}
 
@@ -80,7 +82,8 @@ def _pairs(lines: Iterator[tuple[str, str]]) -> RenderableType:
 
 
 def _facts(found: Contents) -> Iterator[tuple[str, str]]:
-    for name, value in found.header.items():
+    header = dict(found.header)
+    for name, value in (header | header.pop("configuration", {}) | header.pop("shape", {})).items():
         if name not in _HIDDEN and _text(value):
             yield _LABELS.get(name, name), _text(value)
     for name, array in found.arrays.items():
@@ -88,24 +91,25 @@ def _facts(found: Contents) -> Iterator[tuple[str, str]]:
             yield _LABELS.get(name, name), f"{array.item():,.12g}"
     if "totals" in found.arrays:
         score = Prequential(found.arrays["totals"])
-        naive = f"last value {number(score.mse_of_last)}, mean so far {number(score.mse_of_mean)}"
-        yield "MSE so far", f"{number(score.mse)} ({naive})"
-        yield "waits for a target", "yes" if found.arrays["held_answer"].size else "no"
+        naive = f"last value {shown(score.mse_of_last)}, mean so far {shown(score.mse_of_mean)}"
+        yield "MSE so far", f"{shown(score.mse)} ({naive})"
+        yield "waits for a target", "yes" if found.arrays["open"].size else "no"
 
 
 def _arrays(found: Contents) -> Iterator[tuple[str, str]]:
     for name, array in found.arrays.items():
         if array.size > 1 and not _is_of_member(name):
-            shape = " x ".join(f"{length:,}" for length in array.shape if length != 1)
-            yield f"[italic]{name}[/]", f"{array.dtype.name} {shape}"
+            shape = " x ".join(f"{length:,}" for length in array.shape)
+            over = " x ".join(found.axes[name])
+            yield f"[italic]{name}[/]", f"{array.dtype.name} {shape}{over and f' ({over})'}"
     sizes = [array.nbytes for name, array in found.arrays.items() if _is_of_member(name)]
     if sizes:
-        yield "[italic]arrays of members[/]", f"{len(sizes):,}, {sum(sizes):,} bytes (--json lists them)"
+        yield "[italic]arrays of learners[/]", f"{len(sizes):,}, {sum(sizes):,} bytes (--json lists them)"
 
 
 def _is_of_member(name: str) -> bool:
-    """Whether an array belongs to one member of a committee, of which there are too many to read."""
-    return name.startswith("member")
+    """Whether an array belongs to one of the learners, of which a committee has too many to read."""
+    return ".member" in name
 
 
 def _text(value: Any) -> str:

@@ -1,5 +1,6 @@
 """Arguments and options that several commands have."""
 
+import os
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -17,6 +18,15 @@ Ignore: TypeAlias = Annotated[
     list[str] | None, typer.Option(metavar="COL", help="A column to leave out; may be repeated.")
 ]
 Rows: TypeAlias = Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop after so many rows.")]
+CORES = os.cpu_count() or 1
+RESULTS = Path("reproduction")
+Jobs: TypeAlias = Annotated[int, typer.Option(min=1, help="Processes; seconds are always measured with one.")]
+Results: TypeAlias = Annotated[
+    Path, typer.Option("--out", help="Folder for results; the journal in it lets a killed command go on.")
+]
+FewRows: TypeAlias = Annotated[
+    int | None, typer.Option("--rows", min=1, hidden=True, help="Only so many rows, for tests.")
+]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich import box
 from rich.table import Table
 
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from elman.runs import Run, Session
 
 
-def number(value: float) -> str:
-    """Write a number for a table: four figures, thousands apart, nothing for NaN."""
+def shown(value: Any) -> str:
+    """Write a number, or that of each target, for a table: four figures, thousands apart, - for NaN."""
+    if isinstance(value, np.ndarray):
+        return ", ".join(map(shown, value.tolist()))
     if math.isnan(value):
         return "-"
     size = abs(value)
@@ -50,7 +53,7 @@ def errors_table(sessions: Sequence[Session]) -> Table:
 def _cells(name: str, mse: float, mae: float, score: Prequential) -> tuple[str, ...]:
     r2 = 1 - mse / score.mse_of_mean if score.mse_of_mean else math.nan
     share = mse / score.mse_of_last if score.mse_of_last else math.nan
-    return name, number(mse), number(mae), _unless_nan(r2, ".3f"), _unless_nan(share, ".1%")
+    return name, shown(mse), shown(mae), _unless_nan(r2, ".3f"), _unless_nan(share, ".1%")
 
 
 def _unless_nan(value: float, style: str) -> str:
@@ -59,7 +62,7 @@ def _unless_nan(value: float, style: str) -> str:
 
 def facts(run: Run) -> list[str]:
     """Say in a line or two what the run's model has to tell of itself."""
-    model = run.model.model
+    model = run.model
     said = [str(model.explain())] if hasattr(model, "explain") else []
     if getattr(model, "local_regret", 0):
         per_step = model.local_regret / max(model.steps, 1)
@@ -67,7 +70,7 @@ def facts(run: Run) -> list[str]:
     unknown = run.rows - run.score.rows
     if unknown:
         said.append(f"{unknown:,} rows came without a target and count in no error")
-    if run.held is not None:
+    if run.open:
         said.append("the last row has been answered and waits for its target")
     return said
 
@@ -76,7 +79,7 @@ def as_json(session: Session) -> dict[str, Any]:
     """Return the results as JSON values, null for what is not known."""
     run, score = session.run, session.run.score
     values = {
-        "target": run.target,
+        "targets": run.targets,
         "inputs": run.names,
         "setup": run.setup,
         "rows": run.rows,
@@ -88,7 +91,10 @@ def as_json(session: Session) -> dict[str, Any]:
         "mse_of_last_value": score.mse_of_last,
         "mse_of_mean": score.mse_of_mean,
     }
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in values.items()
-    }
+    return {name: _json(value) for name, value in values.items()}
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return [_json(each) for each in value.tolist()]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

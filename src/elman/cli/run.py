@@ -11,23 +11,27 @@ from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003 - typer reads the annotation
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from elman import runs
 from elman.cli import options, sources
 from elman.cli.console import err, headline, out, tell
+from elman.cli.errors import about
 from elman.cli.progress import learning
 from elman.cli.report import as_json, errors_table, facts
+from elman.cli.signals import StopSignals
 from elman.cli.sources import BuiltIn, Source
 from elman.models import catalogue
-from elman.runs import Stopped
+from elman.runs import Run, Stopped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rich.console import Console
 
-    from elman.runs import Answer, Run, Session
+    from elman.runs import Answer, Session
 
-_COLUMNS = ("prediction", "low", "high")
 _STATE: dict[str, Any] = {"rich_help_panel": "State"}
 _MODEL: dict[str, Any] = {"rich_help_panel": "Model"}
 
@@ -102,42 +106,45 @@ def run(  # noqa: PLR0917 - typer makes an option of each
 
     `sensor | elman run - --target y --save s --resume s` · for ever; goes on with s if it is there
 
-    **In a pipe** come a header, then rows. Each row is answered at once by a line `prediction` (or
-    `prediction,low,high`, if the model knows intervals), made before its target is looked at. A target that
-    is not known yet is left empty. When it is, send it on a line of its own with all other cells empty:
+    **In a pipe** come a header, then rows. Each row is answered at once by a line `prediction,low,high`, made
+    before its target is looked at; nine of ten targets are expected from low to high. A target that is not
+    known yet is left empty. When it is, send it on a line of its own with all other cells empty:
     `10:00,3.2,` is answered; `,,41.7` is learned and gets no answer. If the next row comes first, the target
     counts as never known.
 
     **After a crash**, `kill -9` too, `--resume` goes on from the last save. Send the stream again from its
     beginning: rows that were learned are checked and passed over; predictions made after the save are cut
     off their file and made again, the same. A sender that cannot begin again goes on after the samples that
-    `elman inspect` says were read, with `--live`; `--every 1` saves after each row.
+    `elman inspect` says were read, with `--live`; `--every 1` saves after each row. One process at a time can
+    save to a state.
     """
     if plot is not None:
         options.check_plot(plot)
-    former = _former(save, resume)
-    if file is None:
-        sources.refuse_file_options(target=target, ignore=ignore)
-        source = sources.built_in(stream, rows, seed)
-    else:
-        source = sources.open_csv(file, target, ignore or [], former)
+    say = err if as_object or file == "-" else out
     given = {"n_hidden": hidden, "window": window, "rate": rate}
     wanted = _Wanted(model, lags, seed, {name: value for name, value in given.items() if value is not None})
-    current = _begun(source, wanted) if former is None else _fitting(former, source, wanted)
-    say = err if as_object or file == "-" else out
-    _introduce(say, source, current, resumed=former is not None)
     with ExitStack() as stack:
-        session = runs.Session(current, save or resume, every=every, limit=rows or source.rows)
+        place = save or resume
+        state = None if place is None else stack.enter_context(runs.StateFile(place))
+        former = _former(save, resume)
+        if file is None:
+            sources.refuse_file_options(target=target, ignore=ignore)
+            source = sources.built_in(stream, rows, seed)
+        else:
+            source = sources.open_csv(file, target, ignore or [], former)
+        current = _begun(source, wanted) if former is None else _fitting(former, source, wanted)
+        _introduce(say, source, current, resumed=former is not None)
+        session = runs.Session(current, state, every=every, limit=rows or source.rows)
         if predictions is not None:
-            header = ("row", *_COLUMNS, "truth")
-            session.output = stack.enter_context(runs.Output(predictions, header, current.output_size))
+            output = runs.Output(predictions, current.targets, current.output_size)
+            session.output = stack.enter_context(output)
         try:
             skip = former is not None and not live
             _learn(session, source, piped=file == "-", silent=as_object, skip=skip)
         except Stopped:
             _conclude(session, source, say, plot, as_object=as_object)
             raise
-    _conclude(session, source, say, plot, as_object=as_object)
+        _conclude(session, source, say, plot, as_object=as_object)
 
 
 @dataclass(frozen=True)
@@ -153,7 +160,8 @@ class _Wanted:
 def _former(save: Path | None, resume: Path | None) -> Run | None:
     """Return the run to go on with, if any. The same file for both options goes on with it if it is there."""
     if resume is not None and (resume.exists() or save != resume):
-        return runs.load(resume)
+        with about(resume):
+            return Run.from_bytes(resume.read_bytes())
     if save is not None and save.exists():
         raise typer.BadParameter(f"--save {save}: there is a state already; --resume goes on with it")
     return None
@@ -162,7 +170,7 @@ def _former(save: Path | None, resume: Path | None) -> Run | None:
 def _fitting(former: Run, source: Source, wanted: _Wanted) -> Run:
     said = {"model": wanted.model, "lags": wanted.lags} | wanted.options
     expected = {name: value for name, value in said.items() if value is not None}
-    runs.check_fits(former, source.stream.names, source.stream.target, expected)
+    runs.check_fits(former, source.stream.names, [source.stream.target], expected)
     return former
 
 
@@ -172,7 +180,7 @@ def _begun(source: Source, wanted: _Wanted) -> Run:
     chosen = source.model_options(name) | wanted.options
     stream = source.stream
     try:
-        run = runs.begin(name, stream.names, stream.target, lags=lags, seed=wanted.seed, options=chosen)
+        run = runs.begin(name, stream.names, [stream.target], lags=lags, seed=wanted.seed, options=chosen)
     except (TypeError, ValueError) as error:
         raise typer.BadParameter(f"--model {name}: {error}") from error
     run.columns = source.columns()
@@ -194,27 +202,25 @@ def _introduce(say: Console, source: Source, current: Run, *, resumed: bool) -> 
 
 
 def _learn(session: Session, source: Source, *, piped: bool, silent: bool, skip: bool) -> None:
-    samples = iter(source.stream)
-    if skip:
-        runs.skip(samples, session.run.position)
-    with learning(session):
+    def reply(answer: Answer) -> None:
+        if not silent:
+            _answer(map(runs.cell, np.stack(answer[1:], axis=-1).flat))
+
+    with StopSignals() as stop, learning(session):
+        samples = stop.interruptible(iter(source.stream))
+        if skip:
+            runs.skip(samples, session.run.position)
         if not piped:
             session.learn(samples)
             return
-        columns = _COLUMNS if session.run.has_intervals else _COLUMNS[:1]
         if not silent:
-            _answer(",".join(columns))
-
-        def reply(answer: Answer) -> None:
-            if not silent:
-                _answer(",".join(map(runs.cell, answer[: len(columns)])))
-
+            _answer(runs.column_names(session.run.targets, ("prediction", "low", "high")))
         session.converse(samples, reply)
 
 
-def _answer(line: str) -> None:
+def _answer(cells: Iterable[str]) -> None:
     try:
-        typer.echo(line)  # which flushes
+        typer.echo(",".join(cells))  # which flushes
     except BrokenPipeError as error:
         # What is in the buffer has nowhere to go: without this Python would complain about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

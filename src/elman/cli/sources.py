@@ -72,7 +72,7 @@ def open_csv(file: str, target: str | None, ignore: Collection[str], former: Run
     known = {"left_out": ignore} if former is None else former.columns
     stream = streams.read_csv(
         file,
-        former.target if target is None and former is not None else target,
+        former.targets[0] if target is None and former is not None else target,
         ignore=known.get("left_out", ()),
         ignore_text=former is None,
         dates=known.get("dates", ()),

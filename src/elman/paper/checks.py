@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from elman.paper.systems import ADDENDS, LONG_LOOKBACK, STREAMS, USUAL_LOOKBACK, WINDOWS, WOGD
 
 if TYPE_CHECKING:
-    from elman.paper.tune import Row
+    from elman.paper.tune import Record
 
 NEAR_PAPER, NEAR_LSTM, FASTER = 1.05, 1.03, 2.0
 
 
-def checks(tables: dict[str, list[Row]]) -> list[Row]:
+def checks(tables: dict[str, list[Record]]) -> list[Record]:
     """Return a row for each claim and set: what it says, whether it holds here, and the numbers.
 
     A claim that is not about one of the sets has None for it.
     """
-    rows: list[Row] = []
+    rows: list[Record] = []
     if "table1" in tables:
         table = tables["table1"]
         rows += [_windows(table, dataset) for dataset in _datasets(table)]
@@ -34,15 +34,15 @@ def checks(tables: dict[str, list[Row]]) -> list[Row]:
     return rows
 
 
-def _check(claim: str, evidence: str, *, holds: bool, dataset: str | None = None) -> Row:
+def _check(claim: str, evidence: str, *, holds: bool, dataset: str | None = None) -> Record:
     return {"claim": claim, "dataset": dataset, "holds": holds, "evidence": evidence}
 
 
-def _datasets(table: list[Row]) -> list[str]:
+def _datasets(table: list[Record]) -> list[str]:
     return list(dict.fromkeys(row["dataset"] for row in table))
 
 
-def find(table: list[Row], **wanted: object) -> list[Row]:
+def find(table: list[Record], **wanted: object) -> list[Record]:
     """Return the rows that have all of these values.
 
     >>> find([{"a": 1, "b": 2}, {"a": 1, "b": 3}], a=1, b=3)
@@ -51,18 +51,18 @@ def find(table: list[Row], **wanted: object) -> list[Row]:
     return [row for row in table if all(row[name] == value for name, value in wanted.items())]
 
 
-def wogd(table: list[Row], dataset: str, window: int, rates: str = "paper") -> Row:
+def wogd(table: list[Record], dataset: str, window: int, rates: str = "paper") -> Record:
     """Return the row of SRNN-WOGD."""
     return find(table, dataset=dataset, model=WOGD, window=window, rates=rates)[0]
 
 
-def best_lstm(table: list[Row], dataset: str, rates: str) -> Row:
+def best_lstm(table: list[Record], dataset: str, rates: str) -> Record:
     """Return the LSTM with the smallest error at the usual lookback."""
     rows = find(table, dataset=dataset, rates=rates, lookback=USUAL_LOOKBACK)
     return min((row for row in rows if row["model"].startswith("LSTM")), key=lambda row: row["mse"])
 
 
-def _windows(table: list[Row], dataset: str) -> Row:
+def _windows(table: list[Record], dataset: str) -> Record:
     errors = [wogd(table, dataset, window)["mse"] for window in WINDOWS]
     return _check(
         "SRNN-WOGD improves from w = 50 to 100 to 200",
@@ -72,7 +72,7 @@ def _windows(table: list[Row], dataset: str) -> Row:
     )
 
 
-def _near_paper(table: list[Row], dataset: str) -> Row:
+def _near_paper(table: list[Record], dataset: str) -> Record:
     rows = [wogd(table, dataset, WINDOWS[-1], rates) for rates in ("paper", "tuned")]
     printed = rows[0]["paper_mse"]
     return _check(
@@ -83,7 +83,7 @@ def _near_paper(table: list[Row], dataset: str) -> Row:
     )
 
 
-def _near_lstm(table: list[Row], dataset: str, rates: str) -> Row:
+def _near_lstm(table: list[Record], dataset: str, rates: str) -> Record:
     mine, rival = wogd(table, dataset, WINDOWS[-1], rates), best_lstm(table, dataset, rates)
     named = "the paper's rates" if rates == "paper" else "tuned rates"
     return _check(
@@ -95,7 +95,7 @@ def _near_lstm(table: list[Row], dataset: str, rates: str) -> Row:
     )
 
 
-def speed_ratio(table: list[Row], dataset: str, lookback: int | None) -> float:
+def speed_ratio(table: list[Record], dataset: str, lookback: int | None) -> float:
     """Return how many times faster SRNN-WOGD(200) is than LSTM-Adam; None: at its cheapest lookback."""
     rows = find(table, dataset=dataset, model="LSTM-Adam", rates="paper")
     rival = find(rows, cheapest=True)[0] if lookback is None else find(rows, lookback=lookback)[0]
@@ -103,7 +103,7 @@ def speed_ratio(table: list[Row], dataset: str, lookback: int | None) -> float:
     return ratio
 
 
-def _faster(table: list[Row], dataset: str) -> Row:
+def _faster(table: list[Record], dataset: str) -> Record:
     ratios = {lookback: speed_ratio(table, dataset, lookback) for lookback in (LONG_LOOKBACK, USUAL_LOOKBACK)}
     return _check(
         "SRNN-WOGD(200) at least 2 times faster than LSTM-Adam at lookback 200",
@@ -113,7 +113,7 @@ def _faster(table: list[Row], dataset: str) -> Row:
     )
 
 
-def _sustained(table: list[Row]) -> Row:
+def _sustained(table: list[Record]) -> Record:
     rows = find(table, model=WOGD)
     reached = sum(row["steps"] is not None for row in rows)
     failed, runs = sum(row["failed"] for row in rows), sum(row["runs"] for row in rows)
@@ -124,7 +124,7 @@ def _sustained(table: list[Row]) -> Row:
     )
 
 
-def _fewer_steps(table: list[Row]) -> Row:
+def _fewer_steps(table: list[Record]) -> Record:
     pairs = [
         [find(table, addends=n, stream=stream, model=model)[0]["steps"] for model in (WOGD, "LSTM-RMSprop")]
         for n in ADDENDS
@@ -147,7 +147,7 @@ def _fewer_steps(table: list[Row]) -> Row:
     )
 
 
-def _bound(table: list[Row]) -> Row:
+def _bound(table: list[Record]) -> Record:
     rows = {(row["dataset"], row["window"]): row for row in find(table, panel="certified")}.values()
     within, checked = (sum(row[name] for row in rows) for name in ("steps_within", "steps_checked"))
     share = max(row["largest_share"] for row in rows)
@@ -158,7 +158,7 @@ def _bound(table: list[Row]) -> Row:
     )
 
 
-def _smoothness(table: list[Row]) -> Row:
+def _smoothness(table: list[Record]) -> Record:
     rows = find(table, panel="smoothness")
     factor = min(row["bound"] / row["high"] for row in rows)
     return _check(

@@ -11,12 +11,12 @@ from elman.paper.systems import ADDENDS, ADDITION_MODELS, PAPER_MACHINE, STREAMS
 
 if TYPE_CHECKING:
     from elman.paper.about import Facts
-    from elman.paper.tune import Row
+    from elman.paper.tune import Record
 
 TITLE = "Achieving Online Regression Performance of LSTMs with Simple RNNs, reproduced"
 
 
-def document(tables: dict[str, list[Row]], facts: Facts) -> Document:
+def document(tables: dict[str, list[Record]], facts: Facts) -> Document:
     """Return the page. `tables` has the rows of each table and figure, of `checks` and of `tune`."""
     page = Document(TITLE)
     page.add(*_introduction(facts), *_verdicts(tables["checks"]))
@@ -50,7 +50,7 @@ def _introduction(facts: Facts) -> list[Block]:
     ]
 
 
-def _verdicts(checks: list[Row]) -> list[Block]:
+def _verdicts(checks: list[Record]) -> list[Block]:
     names = list(dict.fromkeys(row["dataset"] for row in checks if row["dataset"]))
     blocks: list[Block] = [Heading(2, "What holds")]
     if names:
@@ -64,11 +64,11 @@ def _verdicts(checks: list[Row]) -> list[Block]:
     return [*blocks, Table(["in general", "here"], others, words=2)] if others else blocks
 
 
-def _verdict(check: Row) -> str:
+def _verdict(check: Record) -> str:
     return f"**{'yes' if check['holds'] else 'no'}**, {check['evidence']}"
 
 
-def _figure_1(rows: list[Row]) -> list[Block]:
+def _figure_1(rows: list[Record]) -> list[Block]:
     runs = rows[0]["runs"]
     return [
         Heading(2, "Figure 1: learning curves"),
@@ -81,7 +81,7 @@ def _figure_1(rows: list[Row]) -> list[Block]:
     ]
 
 
-def _figure_2(rows: list[Row]) -> list[Block]:
+def _figure_2(rows: list[Record]) -> list[Block]:
     certified = find(rows, panel="certified")
     rates = sorted({row["rate"] for row in certified})
     return [
@@ -109,7 +109,7 @@ def _figure_2(rows: list[Row]) -> list[Block]:
     ]
 
 
-def _table_2(rows: list[Row]) -> list[Block]:
+def _table_2(rows: list[Record]) -> list[Block]:
     blocks: list[Block] = [
         Heading(2, "Table II: adding binary numbers"),
         Text(
@@ -126,7 +126,7 @@ def _table_2(rows: list[Row]) -> list[Block]:
     return blocks
 
 
-def _addition_table(rows: list[Row]) -> Table:
+def _addition_table(rows: list[Record]) -> Table:
     head = ["stream", *["steps", "s", "paper", "s"] * len(ADDITION_MODELS)]
     lines = []
     for stream in STREAMS:
@@ -148,7 +148,7 @@ def _steps(steps: int | None) -> str:
     return "failed" if steps is None else f"{steps:,}"
 
 
-def _addition_settings(rows: list[Row]) -> str:
+def _addition_settings(rows: list[Record]) -> str:
     parts = []
     for addends in ADDENDS:
         for model in ADDITION_MODELS:
@@ -172,7 +172,7 @@ def _addition_settings(rows: list[Row]) -> str:
     )
 
 
-def _tried(rows: list[Row], model: str) -> int:
+def _tried(rows: list[Record], model: str) -> int:
     tried: int = find(rows, model=model)[0]["tried"]
     return tried
 

@@ -21,10 +21,10 @@ from elman.paper.systems import (
 
 if TYPE_CHECKING:
     from elman.paper.about import Facts
-    from elman.paper.tune import Row
+    from elman.paper.tune import Record
 
 
-def table_1(rows: list[Row], tuned: list[Row], facts: Facts) -> list[Block]:
+def table_1(rows: list[Record], tuned: list[Record], facts: Facts) -> list[Block]:
     """Return the part of the page on Table I."""
     names = list(dict.fromkeys(row["dataset"] for row in rows))
     return [
@@ -46,7 +46,7 @@ def table_1(rows: list[Row], tuned: list[Row], facts: Facts) -> list[Block]:
     ]
 
 
-def _on_tuning(tuned: list[Row], names: list[str]) -> str:
+def _on_tuning(tuned: list[Record], names: list[str]) -> str:
     tried = {
         kind: [row["tried"] for row in tuned if row["dataset"] in names and (row["model"] == WOGD) == kind]
         for kind in (True, False)
@@ -60,7 +60,7 @@ def _on_tuning(tuned: list[Row], names: list[str]) -> str:
     )
 
 
-def _title(rows: list[Row], name: str) -> str:
+def _title(rows: list[Record], name: str) -> str:
     return f"{SETS[name].title} ({find(rows, dataset=name)[0]['source']})"
 
 
@@ -72,13 +72,13 @@ def _label(model: str, window: int | None) -> str:
     return model if window is None else f"{model} (w = {window})"
 
 
-def _shown(rows: list[Row], name: str, model: str, window: int | None, rates: str) -> Row:
+def _shown(rows: list[Record], name: str, model: str, window: int | None, rates: str) -> Record:
     """Return the row that stands for a system: at the usual lookback."""
     lookback = None if window else USUAL_LOOKBACK
     return find(rows, dataset=name, model=model, window=window, lookback=lookback, rates=rates)[0]
 
 
-def _overview(rows: list[Row], names: list[str]) -> Table:
+def _overview(rows: list[Record], names: list[str]) -> Table:
     head = ["system", *["paper", "its rate", "tuned"] * len(names)]
     columns: list[list[float]] = []
     texts: list[list[str]] = []
@@ -111,7 +111,7 @@ def _short(value: float) -> str:
     return f"{value:.3f}".removeprefix("0")
 
 
-def _on_errors(rows: list[Row], names: list[str]) -> str:
+def _on_errors(rows: list[Record], names: list[str]) -> str:
     parts = []
     for name in names:
         mine, rival = wogd(rows, name, WINDOWS[-1], "tuned"), best_lstm(rows, name, "tuned")
@@ -139,19 +139,19 @@ def _on_errors(rows: list[Row], names: list[str]) -> str:
     return text
 
 
-def _ahead(rows: list[Row], name: str) -> list[str]:
+def _ahead(rows: list[Record], name: str) -> list[str]:
     """Return the baselines that beat SRNN-WOGD(200) on a set, both tuned."""
     limit = wogd(rows, name, WINDOWS[-1], "tuned")["mse"]
     rivals = find(rows, dataset=name, rates="tuned", lookback=USUAL_LOOKBACK)
     return [row["model"] for row in rivals if row["mse"] < limit]
 
 
-def _falls(rows: list[Row], name: str) -> bool:
+def _falls(rows: list[Record], name: str) -> bool:
     errors = [wogd(rows, name, window)["mse"] for window in WINDOWS]
     return errors == sorted(errors, reverse=True)
 
 
-def _rates(tuned: list[Row], names: list[str]) -> Table:
+def _rates(tuned: list[Record], names: list[str]) -> Table:
     head = ["system", *["paper", "tuned"] * len(names)]
     lines = []
     for model in (WOGD, *BASELINES):
@@ -167,7 +167,7 @@ def _rates(tuned: list[Row], names: list[str]) -> Table:
     return Table(head, lines, groups=[("", 1), *((SETS[name].title, 2) for name in names)])
 
 
-def _detail(rows: list[Row], name: str) -> list[Block]:
+def _detail(rows: list[Record], name: str) -> list[Block]:
     head = [
         "system",
         "h = 25",
@@ -205,7 +205,7 @@ def _detail(rows: list[Row], name: str) -> list[Block]:
     return [Heading(3, _title(rows, name)), Table(head, lines, groups=groups)]
 
 
-def _baseline_line(rows: list[Row], model: str) -> list[str]:
+def _baseline_line(rows: list[Record], model: str) -> list[str]:
     usual, long = find(rows, lookback=USUAL_LOOKBACK)[0], find(rows, lookback=LONG_LOOKBACK)[0]
     cheapest = find(rows, cheapest=True)[0]
     return [
@@ -222,7 +222,7 @@ def _baseline_line(rows: list[Row], model: str) -> list[str]:
     ]
 
 
-def _ratios(rows: list[Row], names: list[str]) -> Table:
+def _ratios(rows: list[Record], names: list[str]) -> Table:
     lines = []
     for name in names:
         printed = paper_table_1("LSTM-Adam", None, name)[1] / paper_table_1(WOGD, WINDOWS[-1], name)[1]
@@ -242,7 +242,7 @@ def _ratios(rows: list[Row], names: list[str]) -> Table:
     )
 
 
-def _on_lookbacks(rows: list[Row], names: list[str], facts: Facts) -> list[Block]:
+def _on_lookbacks(rows: list[Record], names: list[str], facts: Facts) -> list[Block]:
     ratios = {
         h: [speed_ratio(rows, name, h) for name in names] for h in (LONG_LOOKBACK, USUAL_LOOKBACK, None)
     }

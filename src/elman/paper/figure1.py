@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elman.paper import rows as data
-from elman.paper.runs import Run, ends
 from elman.paper.style import colour, looks, save
 from elman.paper.systems import SETS, WOGD
-from elman.paper.table1 import POINTS, drawn, error_runs, systems
+from elman.paper.table1 import POINTS, drawn, error_trials, systems
+from elman.paper.trials import Trial, ends
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
     from elman.paper.journal import Journal
     from elman.paper.plan import Plan
-    from elman.paper.tune import Row
+    from elman.paper.tune import Record
 
 PANELS = ("puma8nh", "puma32fm", "kinematics", "elevators")
 
 
-def wanted(plan: Plan) -> list[Run]:
-    """Return the runs among which the best are drawn."""
+def wanted(plan: Plan) -> list[Trial]:
+    """Return the trials among which the best are drawn."""
     return [
-        run
+        trial
         for name in plan.datasets
         for system in systems(plan, name)
         if drawn(system)
-        for run in error_runs(plan, system)
+        for trial in error_trials(plan, system)
     ]
 
 
-def table(plan: Plan, journal: Journal) -> list[Row]:
+def table(plan: Plan, journal: Journal) -> list[Record]:
     """Return the curves: the mean squared error so far, over all runs, at each point of each curve."""
     return [
         row
@@ -45,20 +45,20 @@ def table(plan: Plan, journal: Journal) -> list[Row]:
     ]
 
 
-def _best(plan: Plan, dataset: str, journal: Journal) -> list[Row]:
+def _best(plan: Plan, dataset: str, journal: Journal) -> list[Record]:
     """Return SRNN-WOGD and, of each cell, the other training with the smallest mean error."""
-    best: dict[str, tuple[float, Row]] = {}
+    best: dict[str, tuple[float, Record]] = {}
     for system in filter(drawn, systems(plan, dataset)):
-        error = float(np.mean([journal[run]["mse"] for run in error_runs(plan, system)]))
+        error = float(np.mean([journal[trial]["mse"] for trial in error_trials(plan, system)]))
         name = WOGD if system["model"] == WOGD else system["model"].split("-")[0]
         if name not in best or error < best[name][0]:
             best[name] = error, system
     return [system for _, system in best.values()]
 
 
-def _curve(plan: Plan, system: Row, journal: Journal) -> list[Row]:
+def _curve(plan: Plan, system: Record, journal: Journal) -> list[Record]:
     rows = plan.rows_of(system["dataset"])
-    curves = np.array([journal[run]["curve"] for run in error_runs(plan, system)])
+    curves = np.array([journal[trial]["curve"] for trial in error_trials(plan, system)])
     shown = {name: system.get(name) for name in ("dataset", "model", "window", "lookback", "rate")}
     return [
         shown
@@ -68,7 +68,7 @@ def _curve(plan: Plan, system: Row, journal: Journal) -> list[Row]:
     ]
 
 
-def draw(rows: list[Row], folder: Path) -> None:
+def draw(rows: list[Record], folder: Path) -> None:
     """Draw the figure into `figure1.svg` and `figure1.png`."""
     with looks():
         from matplotlib import pyplot as plt  # noqa: PLC0415 - an extra, and slow to import
@@ -80,7 +80,7 @@ def draw(rows: list[Row], folder: Path) -> None:
         plt.close(figure)
 
 
-def _panel(panel: Axes, letter: str, dataset: str, rows: list[Row]) -> None:
+def _panel(panel: Axes, letter: str, dataset: str, rows: list[Record]) -> None:
     if not rows:
         panel.set_title(f"({letter}) {SETS[dataset].title}: no data")
         panel.axis("off")
@@ -98,7 +98,7 @@ def _panel(panel: Axes, letter: str, dataset: str, rows: list[Row]) -> None:
     panel.legend(loc="upper right")
 
 
-def _line(panel: Axes, model: str, curve: list[Row]) -> None:
+def _line(panel: Axes, model: str, curve: list[Record]) -> None:
     steps = [row["step"] for row in curve]
     is_wogd = model == WOGD
     label = f"{model}, w = {curve[0]['window']}" if is_wogd else model

@@ -9,9 +9,9 @@ import numpy as np
 from elman import theory
 from elman.configuration import training
 from elman.paper import rows as data
-from elman.paper.runs import Run, ends
 from elman.paper.style import BOUND, COLOURS, looks, save
 from elman.paper.systems import SETS, WINDOWS, WOGD, paper_rate
+from elman.paper.trials import Trial, ends
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from elman.paper.journal import Journal
     from elman.paper.plan import Plan
-    from elman.paper.tune import Row
+    from elman.paper.tune import Record
 
 POINTS = 35
 SPECTRAL_LIMIT = 0.95
@@ -29,8 +29,8 @@ SPECTRAL_LIMIT = 0.95
 _LINES = {50: ":", 100: "--", 200: "-"}
 
 
-def _run(plan: Plan, measure: str, dataset: str, seed: int, settings: dict[str, Any]) -> Run:
-    return Run(
+def _trial(plan: Plan, measure: str, dataset: str, seed: int, settings: dict[str, Any]) -> Trial:
+    return Trial(
         measure=measure,
         dataset=dataset,
         model=WOGD,
@@ -56,23 +56,23 @@ def _inputs(plan: Plan, dataset: str) -> int:
     return int(data.raw(dataset, plan.rows_of(dataset)).X.shape[1])
 
 
-def _runs(plan: Plan, measure: str, dataset: str, window: int) -> list[Run]:
+def _trials(plan: Plan, measure: str, dataset: str, window: int) -> list[Trial]:
     settings = _settings(plan, measure, dataset, window)
-    return [_run(plan, measure, dataset, seed, settings) for seed in plan.seeds]
+    return [_trial(plan, measure, dataset, seed, settings) for seed in plan.seeds]
 
 
-def wanted(plan: Plan) -> list[Run]:
-    """Return the runs that the figure shows."""
+def wanted(plan: Plan) -> list[Trial]:
+    """Return the trials that the figure shows."""
     return [
-        run
+        trial
         for name in plan.datasets
         for measure, windows in (("smoothness", WINDOWS[-1:]), ("regret", WINDOWS), ("certified", WINDOWS))
         for window in windows
-        for run in _runs(plan, measure, name, window)
+        for trial in _trials(plan, measure, name, window)
     ]
 
 
-def table(plan: Plan, journal: Journal) -> list[Row]:
+def table(plan: Plan, journal: Journal) -> list[Record]:
     """Return the figure's numbers: one flat row for each panel, set, window and point."""
     rows = []
     for name in plan.datasets:
@@ -83,7 +83,7 @@ def table(plan: Plan, journal: Journal) -> list[Row]:
     return rows
 
 
-def _named(plan: Plan, panel: str, dataset: str, window: int) -> Row:
+def _named(plan: Plan, panel: str, dataset: str, window: int) -> Record:
     return {
         "panel": panel,
         "dataset": dataset,
@@ -93,9 +93,9 @@ def _named(plan: Plan, panel: str, dataset: str, window: int) -> Row:
     }
 
 
-def _smoothness(plan: Plan, dataset: str, journal: Journal) -> list[Row]:
+def _smoothness(plan: Plan, dataset: str, journal: Journal) -> list[Record]:
     window = WINDOWS[-1]
-    results = [journal[run] for run in _runs(plan, "smoothness", dataset, window)]
+    results = [journal[trial] for trial in _trials(plan, "smoothness", dataset, window)]
     low, mean, high = (np.array([each[name] for each in results]) for name in ("low", "mean", "high"))
     beta = theory.smoothness_bounds(SETS[dataset].n_hidden, _inputs(plan, dataset), SPECTRAL_LIMIT).beta
     return [
@@ -107,8 +107,8 @@ def _smoothness(plan: Plan, dataset: str, journal: Journal) -> list[Row]:
     ]
 
 
-def _regret(plan: Plan, dataset: str, window: int, journal: Journal) -> list[Row]:
-    values = np.array([journal[run]["regret"] for run in _runs(plan, "regret", dataset, window)])
+def _regret(plan: Plan, dataset: str, window: int, journal: Journal) -> list[Record]:
+    values = np.array([journal[trial]["regret"] for trial in _trials(plan, "regret", dataset, window)])
     return [
         _named(plan, "regret", dataset, window)
         | {"step": step, "value": float(at.mean()), "low": float(at.min()), "high": float(at.max())}
@@ -117,22 +117,22 @@ def _regret(plan: Plan, dataset: str, window: int, journal: Journal) -> list[Row
     ]
 
 
-def _certified(plan: Plan, dataset: str, window: int, journal: Journal) -> list[Row]:
-    runs = _runs(plan, "certified", dataset, window)
-    results = [journal[run] for run in runs]
-    values, rate = np.array([each["regret"] for each in results]), dict(runs[0].settings)["rate"]
+def _certified(plan: Plan, dataset: str, window: int, journal: Journal) -> list[Record]:
+    trials = _trials(plan, "certified", dataset, window)
+    results = [journal[trial] for trial in trials]
+    values, rate = np.array([each["regret"] for each in results]), dict(trials[0].settings)["rate"]
     n_hidden, within = SETS[dataset].n_hidden, sum(each["steps_within"] for each in results)
     return [
         _named(plan, "certified", dataset, window)
         | {"step": step, "value": float(at.mean()), "low": float(at.min()), "high": float(at.max())}
         | {"bound": theory.regret_bound(step, window, n_hidden, rate), "rate": rate}
-        | {"steps_within": within, "steps_checked": len(runs) * plan.rows_of(dataset)}
+        | {"steps_within": within, "steps_checked": len(trials) * plan.rows_of(dataset)}
         | {"largest_share": max(each["largest_share"] for each in results)}
         for step, at in zip(ends(plan.rows_of(dataset), POINTS), values.T, strict=True)
     ]
 
 
-def draw(rows: list[Row], folder: Path) -> None:
+def draw(rows: list[Record], folder: Path) -> None:
     """Draw the figure into `figure2.svg` and `figure2.png`."""
     names = list(dict.fromkeys(row["dataset"] for row in rows))
     with looks():
@@ -150,12 +150,12 @@ def draw(rows: list[Row], folder: Path) -> None:
         plt.close(figure)
 
 
-def _of(rows: list[Row], panel: str, window: int) -> tuple[list[Row], list[int]]:
+def _of(rows: list[Record], panel: str, window: int) -> tuple[list[Record], list[int]]:
     chosen = [row for row in rows if row["panel"] == panel and row["window"] == window]
     return chosen, [row["step"] for row in chosen]
 
 
-def _draw_smoothness(panel: Axes, dataset: str, rows: list[Row], *, first: bool) -> None:
+def _draw_smoothness(panel: Axes, dataset: str, rows: list[Record], *, first: bool) -> None:
     chosen, steps = _of(rows, "smoothness", WINDOWS[-1])
     value = np.array([row["value"] for row in chosen])
     bars = [value - [row["low"] for row in chosen], [row["high"] for row in chosen] - value]
@@ -180,7 +180,7 @@ def _draw_smoothness(panel: Axes, dataset: str, rows: list[Row], *, first: bool)
         panel.legend(loc="center right", fontsize=7.5, bbox_to_anchor=(1.0, 0.72))
 
 
-def _draw_line(panel: Axes, rows: list[Row], value: str, colour: str, label: str) -> None:
+def _draw_line(panel: Axes, rows: list[Record], value: str, colour: str, label: str) -> None:
     """One line over the steps of the rows, which are of one window."""
     panel.plot(
         [row["step"] for row in rows],
@@ -192,7 +192,7 @@ def _draw_line(panel: Axes, rows: list[Row], value: str, colour: str, label: str
     )
 
 
-def _draw_regret(panel: Axes, dataset: str, rows: list[Row], *, first: bool) -> None:  # noqa: ARG001
+def _draw_regret(panel: Axes, dataset: str, rows: list[Record], *, first: bool) -> None:  # noqa: ARG001
     for window in WINDOWS:
         chosen, steps = _of(rows, "regret", window)
         _draw_line(panel, chosen, "value", COLOURS["SRNN"], f"w = {window}")
@@ -210,7 +210,7 @@ def _draw_regret(panel: Axes, dataset: str, rows: list[Row], *, first: bool) -> 
         panel.legend(loc="upper right")
 
 
-def _draw_certified(panel: Axes, dataset: str, rows: list[Row], *, first: bool) -> None:  # noqa: ARG001
+def _draw_certified(panel: Axes, dataset: str, rows: list[Record], *, first: bool) -> None:  # noqa: ARG001
     for window in WINDOWS:
         chosen, _ = _of(rows, "certified", window)
         _draw_line(panel, chosen, "value", COLOURS["SRNN"], f"regret, w = {window}")

@@ -1,4 +1,4 @@
-"""A file that remembers finished runs, so that an interrupted reproduction loses none of them.
+"""A file that remembers finished trials, so that an interrupted reproduction loses none of them.
 
 One line of JSON for each result, only ever appended, and on the disk before it counts. A process that is
 killed while writing leaves at most a torn last line, which the next one cuts off.
@@ -10,7 +10,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from elman.paper.runs import Result, Run, key
+from elman.paper.trials import Result, Trial, key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Journal:
-    """Results of runs, by what determines them.
+    """Results of trials, by what determines them.
 
     Parameters
     ----------
@@ -50,15 +50,15 @@ class Journal:
     def __len__(self) -> int:
         return len(self._results)
 
-    def __contains__(self, run: Run) -> bool:
-        return key(run) in self._results
+    def __contains__(self, trial: Trial) -> bool:
+        return key(trial) in self._results
 
-    def __getitem__(self, run: Run) -> Result:
-        return self._results[key(run)]
+    def __getitem__(self, trial: Trial) -> Result:
+        return self._results[key(trial)]
 
-    def add(self, results: Iterable[tuple[Run, Result]]) -> None:
+    def add(self, results: Iterable[tuple[Trial, Result]]) -> None:
         """Write results down; when this returns they are on the disk."""
-        entries = {key(run): result for run, result in results}
+        entries = {key(trial): result for trial, result in results}
         lines = [json.dumps({"key": name, "result": result}) + "\n" for name, result in entries.items()]
         with self.path.open("a", encoding="utf-8") as file:
             file.writelines(lines)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from elman.paper.systems import LIMIT_STEPS, SETS
 
 if TYPE_CHECKING:
-    from elman.paper.tune import Row
+    from elman.paper.tune import Record
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Plan:
     items: tuple[str, ...]
     datasets: tuple[str, ...]
     runs: int
-    tuned: tuple[Row, ...]
+    tuned: tuple[Record, ...]
     repetitions: int = 3
     rows: int | None = None
 

@@ -1,4 +1,4 @@
-"""Makes many runs on several cores and writes each one down as soon as it is finished."""
+"""Makes many trials on several cores and writes each one down as soon as it is finished."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ import threading
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import TYPE_CHECKING
 
-from elman.paper.runs import Result, Run, cost, execute
+from elman.paper.trials import Result, Trial, cost, execute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from elman.paper.journal import Journal
 
-    Report = Callable[[list[Run]], None]
+    Report = Callable[[list[Trial]], None]
 
 _BATCH_SECONDS = 1.0  # of work between two messages: often enough for the bar, seldom enough for the disk
 
 
-def complete(runs: Iterable[Run], journal: Journal, *, jobs: int, report: Report) -> None:
-    """Make the runs that the journal does not have yet.
+def complete(trials: Iterable[Trial], journal: Journal, *, jobs: int, report: Report) -> None:
+    """Make the trials that the journal does not have yet.
 
     Parameters
     ----------
-    runs
-        What is wanted; a run that comes twice is made once.
+    trials
+        What is wanted; a trial that comes twice is made once.
     journal
         Where results are kept.
     jobs
-        Processes to use. With 1 the runs are made in this process, one at a time.
+        Processes to use. With 1 the trials are made in this process, one at a time.
     report
-        Called with runs as they are finished.
+        Called with trials as they are finished.
     """
-    missing = [run for run in dict.fromkeys(runs) if run not in journal]
+    missing = [trial for trial in dict.fromkeys(trials) if trial not in journal]
     batches = list(_batches(sorted(missing, key=cost, reverse=True)))
     results = map(_execute_all, batches) if jobs == 1 else _in_parallel(batches, jobs)
     for finished in results:
         journal.add(finished)
-        report([run for run, _ in finished])
+        report([trial for trial, _ in finished])
 
 
-def _batches(runs: list[Run]) -> Iterator[list[Run]]:
-    """Cut the runs, the longest first, into pieces of about equal work."""
-    batch: list[Run] = []
+def _batches(trials: list[Trial]) -> Iterator[list[Trial]]:
+    """Cut the trials, the longest first, into pieces of about equal work."""
+    batch: list[Trial] = []
     seconds = 0.0
-    for run in runs:
-        batch.append(run)
-        seconds += cost(run)
+    for trial in trials:
+        batch.append(trial)
+        seconds += cost(trial)
         if seconds >= _BATCH_SECONDS:
             yield batch
             batch, seconds = [], 0.0
@@ -57,11 +57,11 @@ def _batches(runs: list[Run]) -> Iterator[list[Run]]:
         yield batch
 
 
-def _execute_all(runs: list[Run]) -> list[tuple[Run, Result]]:
-    return [(run, execute(run)) for run in runs]
+def _execute_all(trials: list[Trial]) -> list[tuple[Trial, Result]]:
+    return [(trial, execute(trial)) for trial in trials]
 
 
-def _in_parallel(batches: list[list[Run]], jobs: int) -> Iterator[list[tuple[Run, Result]]]:
+def _in_parallel(batches: list[list[Trial]], jobs: int) -> Iterator[list[tuple[Trial, Result]]]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_with_parent) as executor:
         try:

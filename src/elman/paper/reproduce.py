@@ -1,4 +1,4 @@
-"""Reproduces the paper: makes the runs that are missing, then every table and page from the journal."""
+"""Reproduces the paper: makes the trials that are missing, then every table and page from the journal."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ from elman.paper.journal import Journal
 from elman.paper.plan import Plan
 from elman.paper.pool import complete
 from elman.paper.rows import available_sets
-from elman.paper.runs import Run, cost
+from elman.paper.trials import Trial, cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from elman.paper.tune import Row
+    from elman.paper.tune import Record
 
 ITEMS = ("table1", "table2", "figure1", "figure2")
-QUICK_RUNS = 3
 _MODULES = {"table1": table1, "table2": table2, "figure1": figure1, "figure2": figure2}
 
 
@@ -83,12 +82,11 @@ def reproduce(order: Order, watcher: Watcher) -> Document:
     ValueError
         If the journal in the folder is not one.
     """
-    order.out.mkdir(parents=True, exist_ok=True)
-    journal = Journal(order.out / "journal.jsonl")
-    work = _Work(journal, order.jobs, watcher)
+    work = _Work(order.out, order.jobs, watcher)
+    journal = work.journal
     plan = _plan(order, tuple(tune.shipped()))
     points = [] if order.quick else list(tune.points(_tuned_sets(plan)))
-    trials = [run for point in points for run in tune.runs_of(point, order.rows)]
+    trials = [trial for point in points for trial in tune.trials_of(point, order.rows)]
     work.expect([*trials, *_wanted(plan)])
     work.expect(_timed(plan, None), slower=order.jobs)
     work.do("tuning", trials)
@@ -96,32 +94,47 @@ def reproduce(order: Order, watcher: Watcher) -> Document:
     plan = _plan(order, (*tune.chosen(scores), *tune.shipped()))
     work.do("learning", _wanted(plan))
     work.do("timing", _timed(plan, journal), serial=True)
-    tables: dict[str, list[Row]] = {name: _MODULES[name].table(plan, journal) for name in order.items}
+    tables: dict[str, list[Record]] = {name: _MODULES[name].table(plan, journal) for name in order.items}
     tables["checks"] = checks(tables)
     tables["tune"] = scores or tune.shipped()
     return _write(order, plan, tables)
 
 
+def tuned(points: list[Record], out: Path, watcher: Watcher, *, jobs: int, rows: int | None) -> list[Record]:
+    """Return the points of grids with their mean errors, the best of each system marked, as `tune.scored`.
+
+    `out`, `jobs` and `rows` are those of an `Order`.
+    """
+    work = _Work(out, jobs, watcher)
+    trials = [trial for point in points for trial in tune.trials_of(point, rows)]
+    work.expect(trials)
+    work.do("tuning", trials)
+    return tune.scored(points, work.journal, rows)
+
+
 class _Work:
-    """Makes runs and tells the watcher."""
+    """Makes trials, writes them down in the folder's journal and tells the watcher."""
 
-    def __init__(self, journal: Journal, jobs: int, watcher: Watcher) -> None:
-        self.journal, self.jobs, self.watcher = journal, jobs, watcher
+    def __init__(self, out: Path, jobs: int, watcher: Watcher) -> None:
+        out.mkdir(parents=True, exist_ok=True)
+        self.journal, self.jobs, self.watcher = Journal(out / "journal.jsonl"), jobs, watcher
 
-    def expect(self, runs: Iterable[Run], slower: int = 1) -> None:
-        self.watcher.expect(slower * sum(cost(run) for run in dict.fromkeys(runs) if run not in self.journal))
+    def expect(self, trials: Iterable[Trial], slower: int = 1) -> None:
+        self.watcher.expect(
+            slower * sum(cost(trial) for trial in dict.fromkeys(trials) if trial not in self.journal)
+        )
 
-    def do(self, text: str, runs: list[Run], *, serial: bool = False) -> None:
+    def do(self, text: str, trials: list[Trial], *, serial: bool = False) -> None:
         self.watcher.stage(text)
         factor = self.jobs if serial else 1
 
-        def report(done: list[Run]) -> None:
+        def report(done: list[Trial]) -> None:
             self.watcher.finished(factor * sum(map(cost, done)), str(done[-1]))
 
-        complete(runs, self.journal, jobs=1 if serial else self.jobs, report=report)
+        complete(trials, self.journal, jobs=1 if serial else self.jobs, report=report)
 
 
-def _plan(order: Order, tuned: tuple[Row, ...]) -> Plan:
+def _plan(order: Order, tuned: tuple[Record, ...]) -> Plan:
     names, _ = available_sets()
     repetitions = 1 if order.quick else 3
     return Plan(order.items, tuple(names), order.runs, tuned, repetitions, order.rows)
@@ -134,17 +147,17 @@ def _tuned_sets(plan: Plan) -> list[str]:
     return sets + (additions if "table2" in plan.items else [])
 
 
-def _wanted(plan: Plan) -> list[Run]:
-    return [run for name in plan.items for run in _MODULES[name].wanted(plan)]
+def _wanted(plan: Plan) -> list[Trial]:
+    return [trial for name in plan.items for trial in _MODULES[name].wanted(plan)]
 
 
-def _timed(plan: Plan, journal: Journal | None) -> list[Run]:
-    """Return the runs for their seconds; those of Table II only once its steps are known."""
-    runs = table1.timed(plan) if "table1" in plan.items else []
-    return runs + (table2.timed(plan, journal) if journal is not None and "table2" in plan.items else [])
+def _timed(plan: Plan, journal: Journal | None) -> list[Trial]:
+    """Return the trials for their seconds; those of Table II only once its steps are known."""
+    trials = table1.timed(plan) if "table1" in plan.items else []
+    return trials + (table2.timed(plan, journal) if journal is not None and "table2" in plan.items else [])
 
 
-def _write(order: Order, plan: Plan, tables: dict[str, list[Row]]) -> Document:
+def _write(order: Order, plan: Plan, tables: dict[str, list[Record]]) -> Document:
     for name, rows in tables.items():
         _write_rows(order.out / f"{name}.json", rows)
     for name in ("figure1", "figure2"):

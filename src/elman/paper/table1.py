@@ -7,7 +7,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from elman.paper import rows as data
-from elman.paper.runs import Run
 from elman.paper.systems import (
     BASELINES,
     LONG_LOOKBACK,
@@ -20,7 +19,8 @@ from elman.paper.systems import (
     paper_rate,
     paper_table_1,
 )
-from elman.paper.tune import Row, settings_of
+from elman.paper.trials import Trial
+from elman.paper.tune import Record, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ AS_GOOD = 1.01
 """A lookback is good enough if its error is within 1 % of the best lookback's."""
 
 
-def systems(plan: Plan, dataset: str) -> Iterator[Row]:
+def systems(plan: Plan, dataset: str) -> Iterator[Record]:
     """Yield every system on a set, at the paper's rates and at tuned ones, as a row of settings."""
     base = {"dataset": dataset, "n_hidden": SETS[dataset].n_hidden}
     for rates in ("paper", "tuned"):
@@ -56,16 +56,16 @@ def _chosen(plan: Plan, model: str, dataset: str, rates: str) -> dict[str, Any]:
     return {name: tuned[name] for name in ("rate", "readout_rate") if name in tuned}
 
 
-def drawn(system: Row) -> bool:
+def drawn(system: Record) -> bool:
     """Whether Figure 1 may show the learning curve of a system."""
     usual = system.get("window") == max(WINDOWS) or system.get("lookback") == USUAL_LOOKBACK
     return usual and system["rates"] == "paper"
 
 
-def error_runs(plan: Plan, system: Row) -> list[Run]:
-    """Return the seeded runs of one system."""
+def error_trials(plan: Plan, system: Record) -> list[Trial]:
+    """Return the seeded trials of one system."""
     return [
-        Run(
+        Trial(
             measure="error",
             dataset=system["dataset"],
             model=system["model"],
@@ -79,13 +79,13 @@ def error_runs(plan: Plan, system: Row) -> list[Run]:
     ]
 
 
-def second_runs(plan: Plan, system: Row) -> list[Run]:
-    """Return the runs that give a system's time, the same at any rate: the work does not depend on it."""
+def second_trials(plan: Plan, system: Record) -> list[Trial]:
+    """Return the trials that give a system's time, the same at any rate: the work does not depend on it."""
     settings = settings_of(
         system | {"rate": paper_rate(system["model"], system["dataset"]), "readout_rate": None}
     )
     return [
-        Run(
+        Trial(
             measure="seconds",
             dataset=system["dataset"],
             model=system["model"],
@@ -99,21 +99,27 @@ def second_runs(plan: Plan, system: Row) -> list[Run]:
     ]
 
 
-def wanted(plan: Plan) -> list[Run]:
-    """Return the runs whose errors the table shows."""
+def wanted(plan: Plan) -> list[Trial]:
+    """Return the trials whose errors the table shows."""
     return [
-        run for name in plan.datasets for system in systems(plan, name) for run in error_runs(plan, system)
+        trial
+        for name in plan.datasets
+        for system in systems(plan, name)
+        for trial in error_trials(plan, system)
     ]
 
 
-def timed(plan: Plan) -> list[Run]:
-    """Return the runs whose seconds the table shows."""
+def timed(plan: Plan) -> list[Trial]:
+    """Return the trials whose seconds the table shows."""
     return [
-        run for name in plan.datasets for system in systems(plan, name) for run in second_runs(plan, system)
+        trial
+        for name in plan.datasets
+        for system in systems(plan, name)
+        for trial in second_trials(plan, system)
     ]
 
 
-def table(plan: Plan, journal: Journal) -> list[Row]:
+def table(plan: Plan, journal: Journal) -> list[Record]:
     """Return the table: one flat row for each set, system, lookback and choice of rates."""
     rows = [_row(plan, system, journal) for name in plan.datasets for system in systems(plan, name)]
     for _, group in groupby(rows, key=lambda row: (row["dataset"], row["model"], row["rates"])):
@@ -121,9 +127,9 @@ def table(plan: Plan, journal: Journal) -> list[Row]:
     return rows
 
 
-def _row(plan: Plan, system: Row, journal: Journal) -> Row:
-    errors = [journal[run]["mse"] for run in error_runs(plan, system)]
-    times = [journal[run] for run in second_runs(plan, system)]
+def _row(plan: Plan, system: Record, journal: Journal) -> Record:
+    errors = [journal[trial]["mse"] for trial in error_trials(plan, system)]
+    times = [journal[trial] for trial in second_trials(plan, system)]
     window = system.get("window")
     printed = (
         (None, None) if window == LONGER_WINDOW else paper_table_1(system["model"], window, system["dataset"])
@@ -149,7 +155,7 @@ def _row(plan: Plan, system: Row, journal: Journal) -> Row:
     }
 
 
-def _mark_cheapest(rows: list[Row]) -> None:
+def _mark_cheapest(rows: list[Record]) -> None:
     """Mark the shortest lookback of a system whose error is within 1 % of the best lookback's."""
     if rows:
         limit = AS_GOOD * min(row["mse"] for row in rows)

@@ -10,9 +10,9 @@ import math
 import statistics
 from typing import TYPE_CHECKING
 
-from elman.paper.runs import Run
 from elman.paper.systems import ADDENDS, ADDITION_MODELS, STREAMS, WOGD, paper_table_2
-from elman.paper.tune import Row, settings_of
+from elman.paper.trials import Trial
+from elman.paper.tune import Record, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ PAPER_THRESHOLD = 7.5
 _MOST_PROJECTED_RUNS = 10  # of WOGD at the paper's threshold, which mostly fail and so take long
 
 
-def _cells(plan: Plan) -> Iterator[Row]:
+def _cells(plan: Plan) -> Iterator[Record]:
     for addends in ADDENDS:
         for stream in STREAMS:
             for model in ADDITION_MODELS:
@@ -32,9 +32,9 @@ def _cells(plan: Plan) -> Iterator[Row]:
                 yield chosen | {"addends": addends, "stream": stream}
 
 
-def _runs(plan: Plan, cell: Row, seeds: range) -> list[Run]:
+def _trials(plan: Plan, cell: Record, seeds: range) -> list[Trial]:
     return [
-        Run(
+        Trial(
             measure="addition",
             dataset=cell["dataset"],
             model=cell["model"],
@@ -48,32 +48,34 @@ def _runs(plan: Plan, cell: Row, seeds: range) -> list[Run]:
     ]
 
 
-def _projected_runs(plan: Plan, cell: Row) -> list[Run]:
-    """Return WOGD's runs with the paper's threshold of projection; none for another model."""
+def _projected_trials(plan: Plan, cell: Record) -> list[Trial]:
+    """Return WOGD's trials with the paper's threshold of projection; none for another model."""
     if cell["model"] != WOGD:
         return []
     seeds = range(min(plan.runs, _MOST_PROJECTED_RUNS))
-    return _runs(plan, cell | {"projection_threshold": PAPER_THRESHOLD}, seeds)
+    return _trials(plan, cell | {"projection_threshold": PAPER_THRESHOLD}, seeds)
 
 
-def wanted(plan: Plan) -> list[Run]:
-    """Return the runs whose steps the table shows."""
+def wanted(plan: Plan) -> list[Trial]:
+    """Return the trials whose steps the table shows."""
     return [
-        run for cell in _cells(plan) for run in _runs(plan, cell, plan.seeds) + _projected_runs(plan, cell)
+        trial
+        for cell in _cells(plan)
+        for trial in _trials(plan, cell, plan.seeds) + _projected_trials(plan, cell)
     ]
 
 
-def timed(plan: Plan, journal: Journal) -> list[Run]:
-    """Return the runs whose seconds the table shows: as many steps as the median run took."""
-    return [run for cell in _cells(plan) for run in _second_runs(plan, cell, journal)]
+def timed(plan: Plan, journal: Journal) -> list[Trial]:
+    """Return the trials whose seconds the table shows: as many steps as the median run took."""
+    return [trial for cell in _cells(plan) for trial in _second_trials(plan, cell, journal)]
 
 
-def _second_runs(plan: Plan, cell: Row, journal: Journal) -> list[Run]:
+def _second_trials(plan: Plan, cell: Record, journal: Journal) -> list[Trial]:
     steps = _median(_steps(plan, cell, journal))
     if steps is None:
         return []
     return [
-        Run(
+        Trial(
             measure="addition seconds",
             dataset=cell["dataset"],
             model=cell["model"],
@@ -88,8 +90,8 @@ def _second_runs(plan: Plan, cell: Row, journal: Journal) -> list[Run]:
     ]
 
 
-def _steps(plan: Plan, cell: Row, journal: Journal) -> list[int | None]:
-    return [journal[run]["steps"] for run in _runs(plan, cell, plan.seeds)]
+def _steps(plan: Plan, cell: Record, journal: Journal) -> list[int | None]:
+    return [journal[trial]["steps"] for trial in _trials(plan, cell, plan.seeds)]
 
 
 def _median(steps: list[int | None]) -> int | None:
@@ -98,16 +100,16 @@ def _median(steps: list[int | None]) -> int | None:
     return None if math.isinf(middle) else int(middle)
 
 
-def table(plan: Plan, journal: Journal) -> list[Row]:
+def table(plan: Plan, journal: Journal) -> list[Record]:
     """Return the table: one flat row for each number of addends, stream and model; None for 'failed'."""
     return [_row(plan, cell, journal) for cell in _cells(plan)]
 
 
-def _row(plan: Plan, cell: Row, journal: Journal) -> Row:
+def _row(plan: Plan, cell: Record, journal: Journal) -> Record:
     steps = _steps(plan, cell, journal)
-    seconds = [journal[run]["seconds"] for run in _second_runs(plan, cell, journal)]
+    seconds = [journal[trial]["seconds"] for trial in _second_trials(plan, cell, journal)]
     printed_steps, printed_seconds = paper_table_2(cell["addends"], cell["model"], cell["stream"])
-    projected = [journal[run]["steps"] for run in _projected_runs(plan, cell)]
+    projected = [journal[trial]["steps"] for trial in _projected_trials(plan, cell)]
     return {
         "addends": cell["addends"],
         "stream": cell["stream"],

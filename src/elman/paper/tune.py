@@ -12,7 +12,6 @@ from importlib.resources import files
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from elman.paper.runs import Run
 from elman.paper.systems import (
     ADDENDS,
     ADDITION_MODELS,
@@ -24,6 +23,7 @@ from elman.paper.systems import (
     WOGD,
     paper_rate,
 )
+from elman.paper.trials import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from elman.paper.journal import Journal
 
-Row = dict[str, Any]
+Record = dict[str, Any]
 
 SEEDS = range(100, 110)
 """Ten, and none of those that the tables use."""
@@ -55,13 +55,13 @@ _ADDITION_READOUT_RATES = (2.0, 4.0, 8.0, 16.0)
 _ADDITION_SIZES = (8, 12, 16)
 
 
-def grid(model: str, dataset: str) -> list[Row]:
+def grid(model: str, dataset: str) -> list[Record]:
     """Return the settings to try for a system: flat rows, the paper's own among them."""
     training = model.split("-")[1]
     rates = sorted({*_RATES[training], paper_rate(model, dataset)})
     n_hidden = SETS[dataset].n_hidden
     if model == WOGD:
-        choices: Iterable[Row] = (
+        choices: Iterable[Record] = (
             {"window": TUNED_WINDOW, "rate": rate, "readout_rate": readout_rate}
             for rate, readout_rate in product(rates, _READOUT_RATES)
         )
@@ -70,7 +70,7 @@ def grid(model: str, dataset: str) -> list[Row]:
     return [{"dataset": dataset, "model": model, "n_hidden": n_hidden} | choice for choice in choices]
 
 
-def addition_grid(model: str, addends: int) -> list[Row]:
+def addition_grid(model: str, addends: int) -> list[Record]:
     """Return the settings to try for a system of Table II."""
     name = {"dataset": f"addition{addends}", "model": model}
     if model == WOGD:
@@ -88,8 +88,8 @@ def addition_grid(model: str, addends: int) -> list[Row]:
     ]
 
 
-def settings_of(row: Row) -> tuple[tuple[str, Any], ...]:
-    """Return the options of cell and training that a row holds, as a `Run` takes them.
+def settings_of(row: Record) -> tuple[tuple[str, Any], ...]:
+    """Return the options of cell and training that a row holds, as a `Trial` takes them.
 
     >>> settings_of({"model": "CWRNN-SGD", "dataset": "addition2", "rate": 0.1, "mse": 2.0})
     (('rate', 0.1), ('periods', (1, 2, 4, 8)))
@@ -100,12 +100,12 @@ def settings_of(row: Row) -> tuple[tuple[str, Any], ...]:
     return (*settings, ("periods", CLOCK_PERIODS)) if clock else settings
 
 
-def runs_of(point: Row, rows: int | None = None) -> list[Run]:
-    """Return the ten runs of one point of a grid."""
+def trials_of(point: Record, rows: int | None = None) -> list[Trial]:
+    """Return the ten trials of one point of a grid."""
     adding = point["dataset"].startswith("addition")
     most = LIMIT_STEPS if adding else SETS[point["dataset"]].rows
     return [
-        Run(
+        Trial(
             measure="addition" if adding else "error",
             dataset=point["dataset"],
             model=point["model"],
@@ -119,7 +119,7 @@ def runs_of(point: Row, rows: int | None = None) -> list[Run]:
     ]
 
 
-def points(datasets: Iterable[str], models: Iterable[str] | None = None) -> Iterator[Row]:
+def points(datasets: Iterable[str], models: Iterable[str] | None = None) -> Iterator[Record]:
     """Yield every point of every grid for these sets and, if given, only these models."""
     wanted = None if models is None else set(models)
     for dataset in datasets:
@@ -129,7 +129,7 @@ def points(datasets: Iterable[str], models: Iterable[str] | None = None) -> Iter
                 yield from addition_grid(model, int(dataset[-1])) if adding else grid(model, dataset)
 
 
-def scored(tried: Iterable[Row], journal: Journal, rows: int | None = None) -> list[Row]:
+def scored(tried: Iterable[Record], journal: Journal, rows: int | None = None) -> list[Record]:
     """Return the points with their mean error (or mean steps), the best of each system marked `chosen`.
 
     That one also says how many points were `tried`, and whether a rate of it is at the edge of the grid.
@@ -138,7 +138,7 @@ def scored(tried: Iterable[Row], journal: Journal, rows: int | None = None) -> l
         point | {"runs": len(SEEDS), "score": _score(point, journal, rows), "chosen": False}
         for point in tried
     ]
-    systems: dict[tuple[str, str], list[Row]] = {}
+    systems: dict[tuple[str, str], list[Record]] = {}
     for row in scores:
         systems.setdefault((row["dataset"], row["model"]), []).append(row)
     for tries in systems.values():
@@ -147,27 +147,27 @@ def scored(tried: Iterable[Row], journal: Journal, rows: int | None = None) -> l
     return scores
 
 
-def _at_edge(best: Row, rows: list[Row]) -> bool:
+def _at_edge(best: Record, rows: list[Record]) -> bool:
     """Whether a rate of the best point is the smallest or the largest that was tried."""
     tried = {name: [row[name] for row in rows] for name in ("rate", "readout_rate") if name in best}
     return any(best[name] in (min(values), max(values)) for name, values in tried.items())
 
 
-def _score(point: Row, journal: Journal, rows: int | None) -> float:
-    results = [journal[run] for run in runs_of(point, rows)]
+def _score(point: Record, journal: Journal, rows: int | None) -> float:
+    results = [journal[trial] for trial in trials_of(point, rows)]
     if point["dataset"].startswith("addition"):
         return sum(LIMIT_STEPS if each["steps"] is None else each["steps"] for each in results) / len(results)
     mean = sum(each["mse"] for each in results) / len(results)
     return mean if math.isfinite(mean) else math.inf
 
 
-def shipped() -> list[Row]:
+def shipped() -> list[Record]:
     """Return the settings that `elman tune` chose, as they are kept with the package."""
-    kept: list[Row] = json.loads(files("elman.paper").joinpath("tuned.json").read_text(encoding="utf-8"))
+    kept: list[Record] = json.loads(files("elman.paper").joinpath("tuned.json").read_text(encoding="utf-8"))
     return kept
 
 
-def chosen(scores: Iterable[Row]) -> list[Row]:
+def chosen(scores: Iterable[Record]) -> list[Record]:
     """Return only the settings that won."""
     return [
         {name: value for name, value in row.items() if name != "chosen"} for row in scores if row["chosen"]
@@ -178,7 +178,7 @@ ALL_TUNED = (*SETS, *(f"addition{addends}" for addends in ADDENDS))
 """Everything that is tuned."""
 
 
-def write(scores: list[Row], folder: Path) -> None:
+def write(scores: list[Record], folder: Path) -> None:
     """Write every point to `tune.json`, and the settings that won to `tuned.json`."""
     for name, rows in (("tune", scores), ("tuned", chosen(scores))):
         lines = ",\n".join(json.dumps(row) for row in rows)

@@ -19,6 +19,8 @@ class Contents:
 
     header: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
+    axes: dict[str, list[str]]
+    """What the axes of each array run over; a triangle of a symmetric matrix has two, but one length."""
     parts: dict[str, Contents]
 
 
@@ -28,13 +30,15 @@ def contents(blob: bytes) -> Contents:
     Examples
     --------
     >>> from elman import OnlineRNN
-    >>> contents(OnlineRNN(seed=1).to_bytes()).header["cell"]
+    >>> contents(OnlineRNN(seed=1).to_bytes()).header["configuration"]["cell"]
     {'type': 'SRNN', 'n_hidden': 15}
     """
-    header, arrays = state.parse(blob)
+    header, parsed = state.parse(blob)
+    arrays = parsed.named()
     within = {name for name, array in arrays.items() if array.dtype == np.uint8}
     return Contents(
         header=header,
         arrays={name: array for name, array in arrays.items() if name not in within},
+        axes={name: axes for name, _, _, axes in parsed.table},
         parts={name: contents(arrays[name].tobytes()) for name in within},
     )

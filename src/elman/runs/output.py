@@ -8,8 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from elman.runs.run import Outcome
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from elman.arrays import Float64
 
 
 def cell(value: float) -> str:
@@ -23,20 +27,31 @@ def cell(value: float) -> str:
     return "" if math.isnan(value) else repr(float(value))
 
 
+def column_names(targets: Sequence[str], numbers: Iterable[str]) -> list[str]:
+    """Return the names of columns that hold some numbers of each target.
+
+    Examples
+    --------
+    >>> column_names(["y"], ["low", "high"]), column_names(["a", "b"], ["low"])
+    (['low', 'high'], ['a.low', 'b.low'])
+    """
+    return [number if len(targets) == 1 else f"{target}.{number}" for target in targets for number in numbers]
+
+
 class Output:
-    """A CSV file that is written in the order of the rows.
+    """A CSV file of `Outcome`, written in the order of the rows.
 
     Parameters
     ----------
     path
         The file.
-    header
-        The names of its columns.
+    targets
+        The names of the targets.
     size
         Bytes to keep of it: what came after the last save is cut off. 0 begins the file anew.
     """
 
-    def __init__(self, path: str | os.PathLike[str], header: Sequence[str], size: int = 0) -> None:
+    def __init__(self, path: str | os.PathLike[str], targets: Sequence[str], size: int = 0) -> None:
         self._path = os.fspath(path)
         present = Path(path).stat().st_size if size else 0
         if present < size:
@@ -49,13 +64,12 @@ class Output:
             self._file.truncate(size)
             self._file.seek(size)
         else:
-            self._write([",".join(header)])
+            self._write([",".join(["row", *column_names(targets, Outcome._fields)])])
 
-    def append(self, first_row: int, lines: Iterable[Sequence[float]]) -> None:
-        """Write lines of numbers, each after the number of its row."""
-        self._write(
-            f"{number}," + ",".join(map(cell, line)) for number, line in enumerate(lines, start=first_row)
-        )
+    def append(self, first_row: int, lines: Float64) -> None:
+        """Write the lines of an outcome, shape (n, outputs, 4), each after the number of its row."""
+        flat = lines.reshape(len(lines), -1).tolist()
+        self._write(f"{row}," + ",".join(map(cell, line)) for row, line in enumerate(flat, start=first_row))
 
     def _write(self, lines: Iterable[str]) -> None:
         with self._named_errors():

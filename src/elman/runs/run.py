@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import zlib
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -12,7 +9,7 @@ import numpy as np
 from elman import state
 from elman.evaluate import LearningCurve, Prequential
 from elman.models import catalogue
-from elman.runs.lags import WithLags
+from elman.runs.samples import Position
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,36 +20,38 @@ if TYPE_CHECKING:
 
 KIND = "Run"
 _RECENT_ROWS = 400
+_MOST_UNEVALUATED = 1000
 _FORMAT = 1
 
 
 class Answer(NamedTuple):
-    """A prediction and where the target was expected, NaN if the model cannot tell."""
+    """What a row was answered: a prediction and an interval for each output, each of shape (outputs,)."""
 
-    prediction: float
-    low: float = math.nan
-    high: float = math.nan
-
-
-@dataclass
-class Position:
-    """How far a source of samples has been read: how many samples, and a checksum over them."""
-
-    samples: int = 0
-    checksum: int = 0
-
-    def pass_over(self, x: Float64, y: float) -> None:
-        """Move on by one sample."""
-        self.samples += 1
-        self.checksum = zlib.crc32(np.append(x, y).tobytes(), self.checksum)
+    id: int
+    """Of the question: the number of its row."""
+    prediction: Float64
+    low: Float64
+    high: Float64
 
 
-@dataclass
+class Outcome(NamedTuple):
+    """What was answered to rows, and what came, each of shape (n, outputs)."""
+
+    prediction: Float64
+    low: Float64
+    high: Float64
+    truth: Float64
+
+    def lines(self) -> Float64:
+        """Return all four side by side, shape (n, outputs, 4)."""
+        return np.stack(self, axis=-1)
+
+
 class Run:
     """A model, how well it has done, and where it is in its stream.
 
-    Rows are learned in order, either many at once by `learn`, or one by one: `ask` for the prediction, then
-    `settle` it with the target. Both give the same bits.
+    Rows are learned in order, either many at once by `learn`, or one by one: `ask` for the answer, then
+    `settle` the question with its targets. Both give the same bits.
 
     Parameters
     ----------
@@ -60,94 +59,125 @@ class Run:
         What learns.
     setup
         What the model was made from, for people: its name, its lags and whatever else; JSON values.
-    names, target
-        The names of the inputs and of the target.
-    columns
+    names, targets
+        The names of the inputs and of the targets.
+
+    Attributes
+    ----------
+    columns : dict
         How the columns of the source were understood, if it has any; JSON values.
-    score, curve
-        The errors so far, and how they went.
-    position
+    rows : int
+        How many rows were learned, with a target or without.
+    position : Position
         How far the source has been read.
-    recent
-        The rows learned last, at most 400, shape (rows, 4): prediction, low, high, target.
-    held
-        A row that was asked and not settled, and its answer.
-    output_size
+    open : dict
+        The questions that were asked and not settled, by their ids: the row and its answer.
+    output_size : int
         Bytes of the file of predictions that belong to the rows learned.
 
     Examples
     --------
-    >>> from elman import OnlineRNN
-    >>> run = Run(WithLags(OnlineRNN(seed=1), [np.nan]), {"model": "SRNN-WOGD"}, ("a",), "y")
+    >>> run = begin("SRNN-WOGD", ["a"], ["y"], lags=1, seed=1, options={})
     >>> answer = run.ask(np.array([0.5]))
-    >>> run.settle(2.0)
+    >>> outcome = run.settle(answer.id, 2.0)
     >>> again = Run.from_bytes(run.to_bytes())
     >>> again.rows, again.ask(np.array([0.5])) == run.ask(np.array([0.5]))
     (1, True)
     """
 
-    model: WithLags
-    setup: dict[str, Any]
-    names: tuple[str, ...]
-    target: str
-    columns: dict[str, Any] = field(default_factory=dict)
-    score: Prequential = field(default_factory=Prequential)
-    curve: LearningCurve = field(default_factory=LearningCurve)
-    position: Position = field(default_factory=Position)
-    recent: Float64 = field(default_factory=lambda: np.empty((0, 4)))
-    held: tuple[Float64, Answer] | None = None
-    rows: int = 0
-    output_size: int = 0
-
-    @property
-    def has_intervals(self) -> bool:
-        """Whether the model can tell where the target is expected."""
-        return hasattr(self.model.model, "interval_one")
+    def __init__(
+        self, model: Any, setup: dict[str, Any], names: Sequence[str], targets: Sequence[str]
+    ) -> None:
+        self.model, self.setup = model, setup
+        self.names, self.targets = tuple(names), tuple(targets)
+        self.columns: dict[str, Any] = {}
+        self.rows = 0
+        self.position = Position()
+        self.open: dict[int, tuple[Float64, Answer]] = {}
+        self.output_size = 0
+        self._score = Prequential(outputs=len(self.targets))
+        self._curve = LearningCurve(outputs=len(self.targets))
+        self._recent: Float64 = np.empty((0, len(self.targets), len(Outcome._fields)))
+        self._unevaluated: list[Outcome] = []
 
     def ask(self, x: Float64) -> Answer:
-        """Answer row `x`, shape (n_inputs,), and hold it until it is settled."""
-        assert self.held is None, "one row at a time"
-        interval = self.model.interval_one(x) if self.has_intervals else ()
-        answer = Answer(self.model.predict_one(x), *interval)
-        self.held = x, answer
+        """Answer row `x`, shape (inputs,), and keep the question open until it is settled."""
+        numbers = self.model.predict_one(x), *self.model.interval_one(x)
+        answer = Answer(self.rows + len(self.open) + 1, *map(self._each, numbers))
+        self.open[answer.id] = x, answer
         return answer
 
-    def settle(self, y: float) -> None:
-        """Learn the row that is held, with its target or with NaN if it will never be known."""
-        assert self.held is not None, "nothing was asked"
-        x, answer = self.held
-        self.model.learn_one(x, y)
-        self.held = None
-        self._note(np.array([[*answer, y]]))
+    def settle(self, question: int, y: Any) -> Outcome:
+        """Learn the row of an open question, by its id, with its targets: shape (outputs,), NaN for unknown.
 
-    def learn(self, X: Float64, y: Float64) -> Float64:
+        Rows are learned in the order in which they are settled.
+        """
+        if question not in self.open:
+            raise ValueError(f"question {question} is not open")
+        x, answer = self.open[question]
+        truth = self._each(y)
+        self.model.learn_one(x, self._for_model(truth))
+        del self.open[question]
+        return self._noted(*answer[1:], truth)
+
+    def learn(self, X: Float64, y: Float64) -> Outcome:
         """Predict every row, then learn from it.
 
         Parameters
         ----------
         X
-            Shape (n, n_inputs).
+            Shape (n, inputs).
         y
-            Shape (n,), NaN where not known.
-
-        Returns
-        -------
-        array of shape (n, 3)
-            Prediction, low and high of each row.
+            Shape (n, outputs), NaN where not known.
         """
-        assert self.held is None, "a row that was asked comes first"
-        if self.has_intervals:
-            answers = np.column_stack(self.model.run_intervals(X, y))
-        else:
-            answers = np.full((len(X), 3), math.nan)
-            answers[:, 0] = self.model.run(X, y)
-        self._note(np.column_stack([answers, y]))
-        return answers
+        assert not self.open, "rows that were asked come first"
+        outcome = self._noted(*self.model.run_intervals(X, self._for_model(y)), y)
+        self._evaluate()
+        return outcome
 
-    def _note(self, lines: Float64) -> None:
-        self.rows += len(lines)
-        self.curve.update(self.score.update(lines[:, 3], lines[:, 0]))
-        self.recent = np.concatenate([self.recent, lines])[-_RECENT_ROWS:]
+    def _each(self, value: Any) -> Float64:
+        """Return an array of shape (outputs,): before the first target a model knows of one output only."""
+        return np.full(len(self.targets), value, dtype=np.float64)
+
+    def _for_model(self, y: Float64) -> Any:
+        """Return targets as the model takes them: one target is a number."""
+        return y.T[0] if len(self.targets) == 1 else y
+
+    # How well it has done
+
+    @property
+    def score(self) -> Prequential:
+        """The errors so far."""
+        self._evaluate()
+        return self._score
+
+    @property
+    def curve(self) -> LearningCurve:
+        """How the errors went."""
+        self._evaluate()
+        return self._curve
+
+    @property
+    def recent(self) -> Float64:
+        """The rows learned last, at most 400: lines of `Outcome`, shape (rows, outputs, 4)."""
+        self._evaluate()
+        return self._recent
+
+    def _noted(self, *numbers: Float64) -> Outcome:
+        outcome = Outcome(*(each.reshape(-1, len(self.targets)) for each in numbers))
+        self.rows += len(outcome.truth)
+        self._unevaluated.append(outcome)
+        if len(self._unevaluated) == _MOST_UNEVALUATED:
+            self._evaluate()
+        return outcome
+
+    def _evaluate(self) -> None:
+        """Take in what is new: many rows at once, for one alone would cost more than the model takes."""
+        if self._unevaluated:
+            new = Outcome(*map(np.concatenate, zip(*self._unevaluated, strict=True)))
+            self._unevaluated.clear()
+            self._curve.update(self._score.update(new.truth, new.prediction))
+            self._recent = np.concatenate([self._recent, new.lines()])[-_RECENT_ROWS:]
 
     # Saving and loading
 
@@ -158,63 +188,87 @@ class Run:
             "run_format": _FORMAT,
             "setup": self.setup,
             "names": self.names,
-            "target": self.target,
+            "targets": self.targets,
             "columns": self.columns,
             "rows": self.rows,
             "samples": self.position.samples,
             "checksum": self.position.checksum,
             "output_size": self.output_size,
-            "bin": self.curve.size,
         }
-        x, answer = ((), ()) if self.held is None else self.held
+        questions = self.open.values()
+        shape = (len(self.open), 3, len(self.targets))
         arrays: dict[str, NDArray[Any]] = {
-            "past": self.model.past,
             "totals": self.score.totals,
-            "curve": self.curve.means,
-            "unfinished": self.curve.unfinished,
+            "curve": self.curve.sums,
             "recent": self.recent,
-            "held": np.array(x, dtype=np.float64),
-            "held_answer": np.array(answer, dtype=np.float64),
-            "model": np.frombuffer(self.model.model.to_bytes(), dtype=np.uint8),
+            "open": np.array(list(self.open), dtype=np.int64),
+            "open_rows": np.reshape([x for x, _ in questions], (len(self.open), len(self.names))),
+            "open_answers": np.reshape([answer[1:] for _, answer in questions], shape),
+            "model": np.frombuffer(self.model.to_bytes(), dtype=np.uint8),
         }
-        return state.dump(header, arrays)
+        return state.dump(header, state.Arrays.of(arrays))
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> Self:
         """Return the run that `to_bytes` wrote; anything else is a ValueError that says what is wrong."""
-        header, arrays = state.parse(blob)
+        header, parsed = state.parse(blob)
         if header.get("kind") != KIND:
             raise ValueError(f"this is a saved {header.get('kind')}, not the state of a run")
         if header.get("run_format") != _FORMAT:
             raise ValueError(f"the run has format {header.get('run_format')}, this elman reads {_FORMAT}")
         with state.damaged_if_rejected():
-            answer = arrays["held_answer"]
-            return cls(
-                model=WithLags(catalogue.load(arrays["model"].tobytes()), arrays["past"]),
-                setup=dict(header["setup"]),
-                names=tuple(header["names"]),
-                target=str(header["target"]),
-                columns=dict(header["columns"]),
-                score=Prequential(arrays["totals"]),
-                curve=LearningCurve(header["bin"], arrays["curve"], arrays["unfinished"]),
-                position=Position(header["samples"], header["checksum"]),
-                recent=arrays["recent"],
-                held=(arrays["held"], Answer(*answer.tolist())) if len(answer) else None,
-                rows=header["rows"],
-                output_size=header["output_size"],
-            )
+            arrays = parsed.named()
+            model = catalogue.load(arrays["model"].tobytes())
+            run = cls(model, dict(header["setup"]), header["names"], header["targets"])
+            run.columns = dict(header["columns"])
+            run.rows = header["rows"]
+            run._score = Prequential(arrays["totals"])
+            run._curve = LearningCurve(header["rows"], arrays["curve"])
+            run._recent = arrays["recent"]
+            run.position = Position(header["samples"], header["checksum"])
+            questions = zip(*(arrays[name] for name in ("open", "open_rows", "open_answers")), strict=True)
+            run.open = {int(id_): (x, Answer(int(id_), *numbers)) for id_, x, numbers in questions}
+            run.output_size = header["output_size"]
+        return run
 
 
 def begin(
-    name: str, names: Sequence[str], target: str, *, lags: int, seed: int, options: dict[str, Any]
+    name: str,
+    names: Sequence[str],
+    targets: Sequence[str],
+    *,
+    lags: int,
+    seed: int,
+    options: dict[str, Any],
 ) -> Run:
     """Return a run of the model called `name` that has learned nothing yet.
 
     Examples
     --------
-    >>> begin("SRNN-EKF", ("a", "b"), "y", lags=2, seed=0, options={"n_hidden": 5}).setup
+    >>> begin("SRNN-EKF", ["a", "b"], ["y"], lags=2, seed=0, options={"n_hidden": 5}).setup
     {'model': 'SRNN-EKF', 'lags': 2, 'seed': 0, 'n_hidden': 5}
     """
-    model, own_lags = catalogue.make(name, lags=lags, seed=seed, **options)
-    setup = {"model": name, "lags": lags, "seed": seed} | options
-    return Run(WithLags(model, [math.nan] * own_lags), setup, tuple(names), target)
+    model = catalogue.make(name, lags=lags, seed=seed, **options)
+    return Run(model, {"model": name, "lags": lags, "seed": seed} | options, names, targets)
+
+
+def check_fits(run: Run, names: Sequence[str], targets: Sequence[str], setup: dict[str, Any]) -> None:
+    """Raise ValueError unless a saved run can go on with a stream.
+
+    Parameters
+    ----------
+    run
+        The run that was saved.
+    names, targets
+        The names of the stream's inputs and of its targets.
+    setup
+        What the caller expects of the run's `setup`; other entries may be anything.
+    """
+    for what, saved, now in (("inputs", run.names, names), ("targets", run.targets, targets)):
+        if saved != tuple(now):
+            raise ValueError(
+                f"the state was saved with {what} {', '.join(saved)}; this stream has {', '.join(now)}"
+            )
+    for name, value in setup.items():
+        if run.setup.get(name) != value:
+            raise ValueError(f"the state was saved with {name} {run.setup.get(name)}, not {value}")

@@ -6,67 +6,69 @@ target follows as a sample of its own in which every input is missing.
 
 from __future__ import annotations
 
-import math
+import zlib
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from elman.runs.run import Position
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from elman.arrays import Float64
 
-    Sample: TypeAlias = tuple[Float64, float]
+    Sample: TypeAlias = tuple[Float64, float | Float64]
+
+_CHUNK = 1000
 
 
-class Row(NamedTuple):
-    """A row with its target, and the samples that it was put together from."""
+@dataclass
+class Position:
+    """How far a source of samples has been read: how many samples, and a checksum over them."""
 
-    x: Float64
-    y: float
-    samples: tuple[Sample, ...]
-    settled: bool = True
-    """False for the last row of all if its target may still come."""
+    samples: int = 0
+    checksum: int = 0
+
+    def pass_over(self, X: Float64, y: Float64) -> None:
+        """Move on by the samples of `as_arrays`."""
+        self.samples += len(X)
+        self.checksum = zlib.crc32(np.column_stack([X, y]).tobytes(), self.checksum)
 
 
-def is_truth(x: Float64, y: float) -> bool:
-    """Tell whether a sample is nothing but the target of the row before it.
+def as_arrays(samples: Sequence[Sample]) -> tuple[Float64, Float64]:
+    """Return the inputs of samples, shape (n, inputs), and their targets, shape (n, outputs)."""
+    X, y = (np.array(part, dtype=np.float64) for part in zip(*samples, strict=True))
+    return X, y.reshape(len(y), -1)
+
+
+def is_truth(X: Float64, y: Float64) -> Any:
+    """Tell of samples whether they are nothing but targets of rows before them, shape (n,).
 
     Examples
     --------
-    >>> is_truth(np.array([np.nan, np.nan]), 3.0), is_truth(np.array([0.0, np.nan]), 3.0)
-    (True, False)
+    >>> is_truth(np.array([[np.nan, np.nan], [0.0, np.nan]]), np.array([[3.0], [3.0]]))
+    array([ True, False])
     """
-    return len(x) > 0 and not math.isnan(y) and bool(np.isnan(x).all())
+    return (X.shape[1] > 0) & np.isnan(X).all(axis=1) & ~np.isnan(y).all(axis=1)
 
 
-def rows(samples: Iterator[Sample]) -> Iterator[Row]:
-    """Give the rows of the samples, each with its target wherever that came.
+def joined(X: Float64, y: Float64) -> tuple[Float64, Float64]:
+    """Return the rows of samples, each with its targets wherever those came.
 
     Examples
     --------
-    >>> question, truth = (np.array([1.0]), np.nan), (np.array([np.nan]), 5.0)
-    >>> [row.y for row in rows(iter([question, truth, question]))]
-    [5.0, nan]
+    >>> X, y = joined(np.array([[1.0], [np.nan], [2.0]]), np.array([[np.nan], [5.0], [6.0]]))
+    >>> X.ravel(), y.ravel()
+    (array([1., 2.]), array([5., 6.]))
     """
-    held: Sample | None = None
-    for sample in samples:
-        x, y = sample
-        if held is not None:
-            question, held = held, None
-            if is_truth(x, y):
-                yield Row(question[0], y, (question, sample))
-                continue
-            yield Row(*question, (question,))
-        if math.isnan(y):
-            held = sample
-        else:
-            yield Row(x, y, (sample,))
-    if held is not None:
-        yield Row(*held, (held,), settled=False)
+    late = is_truth(X, y)
+    late[0] = False
+    late[1:] &= np.isnan(y[:-1]).all(axis=1)
+    (places,) = np.nonzero(late)
+    y = y.copy()
+    y[places - 1] = y[places]
+    return X[~late], y[~late]
 
 
 def skip(samples: Iterator[Sample], until: Position) -> None:
@@ -78,8 +80,8 @@ def skip(samples: Iterator[Sample], until: Position) -> None:
         If the samples are not the ones that were read then.
     """
     position = Position()
-    for x, y in islice(samples, until.samples):
-        position.pass_over(x, y)
+    while chunk := list(islice(samples, min(_CHUNK, until.samples - position.samples))):
+        position.pass_over(*as_arrays(chunk))
     if position.samples < until.samples:
         raise ValueError(
             f"the state has learned {until.samples:,} samples of this stream, but it has only "

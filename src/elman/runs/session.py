@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,19 +10,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from elman.runs.atomic import write_atomically
-from elman.runs.samples import Row, is_truth, rows
-from elman.runs.stop import Stopped, StopSignals
+from elman.runs.samples import as_arrays, is_truth, joined
+from elman.runs.stop import Stopped
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator
 
     from elman.runs.output import Output
-    from elman.runs.run import Answer, Run
+    from elman.runs.run import Answer, Outcome, Run
     from elman.runs.samples import Sample
+    from elman.runs.state_file import StateFile
 
     Report: TypeAlias = Callable[[], None]
+    Reply: TypeAlias = Callable[[Answer], None]
 
 _CHUNK = 1000  # rows between two reports, and between two looks at Ctrl-C
 _ROWS_BETWEEN_SAVES = 1000
@@ -32,14 +31,16 @@ _SECONDS_BETWEEN_SAVES = 5.0
 
 @dataclass
 class Session:
-    """One sitting of a run: from where it is to the end of the stream, the limit, or a signal to stop.
+    """One sitting of a run: from where it is to the end of the samples, the limit, or until it is stopped.
+
+    It works in any thread. To stop it, let the samples raise `Stopped`.
 
     Parameters
     ----------
     run
         What learns; it is changed.
     state
-        The file that the run is saved to, if any.
+        The file that the run is saved to, if any; it must be held.
     output
         The file that predictions are written to, if any.
     every
@@ -51,7 +52,7 @@ class Session:
     """
 
     run: Run
-    state: str | os.PathLike[str] | None = None
+    state: StateFile | None = None
     output: Output | None = None
     every: int | None = None
     limit: int | None = None
@@ -66,19 +67,18 @@ class Session:
 
     def learn(self, samples: Iterator[Sample]) -> None:
         """Learn samples that are all there, many at once."""
-        with self._saved_in_the_end() as stop:
-            coming = stop.interruptible(samples)
-            self._settle_what_is_held(coming)
-            following = rows(coming)
-            while self.run.held is None and (chunk := list(islice(following, self._room()))):
-                self._learn(chunk)
+        with self._saved_in_the_end():
+            while chunk := list(islice(samples, min(self._room(), 1 if self.run.open else _CHUNK))):
+                if self.run.open:
+                    self._take(chunk[0], lambda _: None)
+                else:
+                    self._learn(chunk)
                 self.report()
 
-    def converse(self, samples: Iterator[Sample], reply: Callable[[Answer], None]) -> None:
-        """Answer samples as they come, each at once; `reply` is called before the target is looked at."""
-        with self._saved_in_the_end() as stop:
-            coming = stop.interruptible(samples)
-            while self._room() and (sample := next(coming, None)) is not None:
+    def converse(self, samples: Iterator[Sample], reply: Reply) -> None:
+        """Answer samples as they come, each at once; `reply` is called before the targets are looked at."""
+        with self._saved_in_the_end():
+            while self._room() and (sample := next(samples, None)) is not None:
                 self._take(sample, reply)
                 self.report()
 
@@ -87,24 +87,24 @@ class Session:
         if self.output is not None:
             self.run.output_size = self.output.sync()
         if self.state is not None:
-            write_atomically(self.state, self.run.to_bytes())
+            self.state.write(self.run.to_bytes())
         self._saved_rows, self._saved_at = self.run.rows, time.monotonic()
 
     @contextmanager
-    def _saved_in_the_end(self) -> Iterator[StopSignals]:
+    def _saved_in_the_end(self) -> Iterator[None]:
         """Save before and after, also when stopped and at a row that cannot be read."""
         self.save()  # what cannot be written is better said now than after an hour
-        with StopSignals() as stop:
-            try:
-                yield stop
-            except (Stopped, ValueError):
-                self.save()
-                raise
+        try:
+            yield
+        except (Stopped, ValueError):
             self.save()
-        if self.run.held is not None and self.output is not None:
-            # Not a part of the state: there the row is open, its target may come in the next session.
-            _, answer = self.run.held
-            self.output.append(self.run.rows + 1, [(*answer, math.nan)])
+            raise
+        self.save()
+        if self.output is not None:
+            # Not a part of the state: there the rows are open, their targets may come in the next session.
+            for _, answer in self.run.open.values():
+                unknown = np.full_like(answer.prediction, np.nan)
+                self.output.append(answer.id, np.stack([*answer[1:], unknown], axis=-1)[np.newaxis])
 
     def _room(self) -> int:
         """Return how many rows may be learned before something else has to be done."""
@@ -112,45 +112,41 @@ class Session:
         before_limit = _CHUNK if self.limit is None else self.limit - self.run.rows
         return max(0, min(_CHUNK, before_save, before_limit))
 
-    def _settle_what_is_held(self, samples: Iterator[Sample]) -> None:
-        while self.run.held is not None and (sample := next(samples, None)) is not None:
-            self._take(sample, lambda _: None)
-
-    def _take(self, sample: Sample, reply: Callable[[Answer], None]) -> None:
-        x, y = sample
-        if self.run.held is not None:
-            if is_truth(x, y):
-                self.run.position.pass_over(x, y)
-                self._settle(y)
+    def _take(self, sample: Sample, reply: Reply) -> None:
+        """Take one sample: the truth of the question that is open, or a row, after which that is closed."""
+        X, y = as_arrays([sample])
+        if self.run.open:
+            truth = bool(is_truth(X, y)[0])
+            outcome = self._settle(y[0] if truth else np.nan)
+            if truth:
+                self.run.position.pass_over(X, y)
+            self._done(outcome)
+            if truth or not self._room():
                 return
-            self._settle(math.nan)
-        answer = self._timed(self.run.ask, x)
-        self.run.position.pass_over(x, y)
+        answer = self._timed(self.run.ask, X[0])
+        self.run.position.pass_over(X, y)
         reply(answer)
-        if not math.isnan(y):
-            self._settle(y)
+        if not np.isnan(y).all():
+            self._done(self._settle(y[0]))
 
-    def _settle(self, y: float) -> None:
-        assert self.run.held is not None
-        _, answer = self.run.held
-        self._timed(self.run.settle, y)
-        self._done([(*answer, y)])
+    def _settle(self, y: Any) -> Outcome:
+        """Settle the question that was asked last; others that are open, as a session leaves none, pass."""
+        *others, question = self.run.open
+        for each in others:
+            self._done(self._timed(self.run.settle, each, np.nan))
+        outcome: Outcome = self._timed(self.run.settle, question, y)
+        return outcome
 
-    def _learn(self, chunk: list[Row]) -> None:
-        last = chunk.pop() if not chunk[-1].settled else None
-        if chunk:
-            X, y = np.array([row.x for row in chunk]), np.array([row.y for row in chunk])
-            answers = self._timed(self.run.learn, X, y)
-            self._pass_over(chunk)
-            self._done(np.column_stack([answers, y]).tolist())
-        if last is not None:
-            self._timed(self.run.ask, last.x)
-            self._pass_over([last])
-
-    def _pass_over(self, chunk: list[Row]) -> None:
-        for row in chunk:
-            for sample in row.samples:
-                self.run.position.pass_over(*sample)
+    def _learn(self, chunk: list[Sample]) -> None:
+        X, y = as_arrays(chunk)
+        settled = len(y) - bool(np.isnan(y[-1]).all())  # the truth of the last row may be the next sample
+        if settled:
+            outcome = self._timed(self.run.learn, *joined(X[:settled], y[:settled]))
+            self.run.position.pass_over(X[:settled], y[:settled])
+            self._done(outcome)
+        if settled < len(y):
+            self._timed(self.run.ask, X[-1])
+            self.run.position.pass_over(X[-1:], y[-1:])
 
     def _timed(self, do: Callable[..., Any], *arguments: Any) -> Any:
         start = time.perf_counter()
@@ -158,11 +154,12 @@ class Session:
         self.seconds += time.perf_counter() - start
         return result
 
-    def _done(self, lines: list[Any]) -> None:
-        """Write the lines of rows that were learned, and save if it is time."""
-        self.rows += len(lines)
+    def _done(self, outcome: Outcome) -> None:
+        """Write down rows that were learned, and save if it is time."""
+        count = len(outcome.truth)
+        self.rows += count
         if self.output is not None:
-            self.output.append(self.run.rows - len(lines) + 1, lines)
+            self.output.append(self.run.rows - count + 1, outcome.lines())
         new_rows = self.run.rows - self._saved_rows
         late = time.monotonic() - self._saved_at > _SECONDS_BETWEEN_SAVES
         if new_rows >= (self.every or _ROWS_BETWEEN_SAVES) or (late and not self.every):

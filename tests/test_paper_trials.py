@@ -5,14 +5,14 @@ import pytest
 
 from elman import LSTM, SRNN, WOGD, Adam, OnlineRNN, RMSprop, streams, theory
 from elman.paper import rows as data
-from elman.paper.runs import Run, cost, ends, execute
+from elman.paper.trials import Trial, cost, ends, execute
 
 ROWS = 150
 
 
-def a_run(measure, model="SRNN-WOGD", dataset="puma32fm", **options):
+def a_trial(measure, model="SRNN-WOGD", dataset="puma32fm", **options):
     settings = options.pop("settings", (("window", 20), ("rate", 0.05)))
-    return Run(measure, dataset, model, 4, options.pop("rows", ROWS), 3, settings, **options)
+    return Trial(measure, dataset, model, 4, options.pop("rows", ROWS), 3, settings, **options)
 
 
 def standardised(n=ROWS):
@@ -53,7 +53,7 @@ def test_the_error_is_the_prequential_mean_over_all_rows():
     model = OnlineRNN(LSTM(4), Adam(rate=0.01, lookback=5), scale=False, seed=3)
     squares = (model.run(X, y) - y) ** 2
 
-    result = execute(a_run("error", "LSTM-Adam", settings=(("lookback", 5), ("rate", 0.01)), points=3))
+    result = execute(a_trial("error", "LSTM-Adam", settings=(("lookback", 5), ("rate", 0.01)), points=3))
 
     assert result["mse"] == np.mean(squares)
     assert result["curve"] == [np.mean(squares[:50]), np.mean(squares[:100]), np.mean(squares)]
@@ -64,7 +64,7 @@ def test_the_smoothness_is_that_of_the_theory_in_parts():
     model = OnlineRNN(SRNN(4), WOGD(20, 0.05), scale=False, dtype="float64", seed=3)
     values = theory.empirical_smoothness(model, X, y)
 
-    result = execute(a_run("smoothness", points=2))
+    result = execute(a_trial("smoothness", points=2))
 
     assert result["low"] == [values[:75].min(), values[75:].min()]
     assert result["high"] == [values[:75].max(), values[75:].max()]
@@ -77,7 +77,7 @@ def test_the_regret_is_the_models_at_each_point():
     half = theory.normalised_local_regret(model)
     model.run(X[75:], y[75:])
 
-    assert execute(a_run("regret", points=2))["regret"] == [half, theory.normalised_local_regret(model)]
+    assert execute(a_trial("regret", points=2))["regret"] == [half, theory.normalised_local_regret(model)]
 
 
 def test_a_certified_run_counts_the_steps_within_the_bound():
@@ -85,7 +85,7 @@ def test_a_certified_run_counts_the_steps_within_the_bound():
     options = {"spectral_limit": 0.95, "projection_threshold": 0.0, "readout_rate": 1.0, "readout_limit": 1.0}
     settings = tuple(({"window": 20, "rate": rate} | options).items())
 
-    result = execute(a_run("certified", settings=settings, points=5))
+    result = execute(a_trial("certified", settings=settings, points=5))
 
     assert result["steps_within"] == ROWS
     assert 0 < result["largest_share"] < 1
@@ -93,12 +93,12 @@ def test_a_certified_run_counts_the_steps_within_the_bound():
 
 
 def test_steps_beyond_the_bound_are_not_counted_as_within(monkeypatch):
-    regrets = execute(a_run("certified", points=ROWS))["regret"]
+    regrets = execute(a_trial("certified", points=ROWS))["regret"]
     monkeypatch.setattr(
         theory, "regret_bound", lambda steps, *_: 2 * regrets[9] if steps <= 10 else regrets[9]
     )
 
-    result = execute(a_run("certified", points=1))
+    result = execute(a_trial("certified", points=1))
 
     assert result["steps_within"] == 10
     assert result["largest_share"] == pytest.approx(regrets[-1] / regrets[9])
@@ -106,28 +106,28 @@ def test_steps_beyond_the_bound_are_not_counted_as_within(monkeypatch):
 
 def test_an_addition_ends_with_the_first_thousand_right_in_a_row():
     settings = (("lookback", 25), ("rate", 0.03))
-    run = Run("addition", "addition2", "LSTM-RMSprop", 16, 6000, 1, settings, stream=2)
+    trial = Trial("addition", "addition2", "LSTM-RMSprop", 16, 6000, 1, settings, stream=2)
     X, y = streams.binary_addition(2, seed=2).take(6000)
     model = OnlineRNN(LSTM(16), RMSprop(0.03, 25), loss="logistic", scale=False, seed=1)
     right = (model.run(X, y) > 0.5) == (y > 0.5)
 
-    steps = execute(run)["steps"]
+    steps = execute(trial)["steps"]
 
     assert right[steps - 1000 : steps].all()
     assert not any(right[end - 1000 : end].all() for end in range(1000, steps))
 
 
 def test_an_addition_that_is_not_learned_in_time_has_failed():
-    run = Run("addition", "addition3", "SRNN-RMSprop", 2, 1500, 1, (("lookback", 2), ("rate", 1e-6)))
+    trial = Trial("addition", "addition3", "SRNN-RMSprop", 2, 1500, 1, (("lookback", 2), ("rate", 1e-6)))
 
-    assert execute(run) == {"steps": None}
+    assert execute(trial) == {"steps": None}
 
 
 @pytest.mark.parametrize("measure", ["seconds", "addition seconds"])
 def test_seconds_are_positive(measure):
     dataset = "puma32fm" if measure == "seconds" else "addition2"
 
-    assert execute(a_run(measure, dataset=dataset))["seconds"] > 0
+    assert execute(a_trial(measure, dataset=dataset))["seconds"] > 0
 
 
 def test_points_end_with_the_last_row():
@@ -137,7 +137,7 @@ def test_points_end_with_the_last_row():
 
 def test_a_longer_look_back_costs_more():
     short, long = (
-        a_run("error", "LSTM-Adam", settings=(("lookback", lookback), ("rate", 0.1)))
+        a_trial("error", "LSTM-Adam", settings=(("lookback", lookback), ("rate", 0.1)))
         for lookback in (25, 200)
     )
 

@@ -1,6 +1,6 @@
-"""One seeded run of one system on one set: what it is, what it costs, and what it gives.
+"""A trial: one seeded run of one system on one set. What it is, what it costs, and what it gives.
 
-A `Run` says everything that its result depends on, apart from the rows themselves, the version of elman and
+A `Trial` says everything that its result depends on, apart from the rows themselves, the version of elman and
 the compiled build, which `key` adds. So a result that was written down under its key need never be made
 again.
 """
@@ -30,8 +30,8 @@ Result = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Run:
-    """One run of one system.
+class Trial:
+    """One seeded run of one system.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Run:
     stream
         Which addition: the seed of its bits.
     repetition
-        Of a run for its time.
+        Of a trial for its time.
     """
 
     measure: str
@@ -83,29 +83,31 @@ class Run:
         return f"{self.measure} of {self.model} on {self.dataset}"
 
 
-def key(run: Run) -> str:
-    """Return what determines the result of a run, as one line of text."""
-    facts = asdict(run) | {"elman": elman.__version__, "build": SIMD}
-    if not run.addends:
-        facts["data"] = data.raw(run.dataset, run.rows).fingerprint
+def key(trial: Trial) -> str:
+    """Return what determines the result of a trial, as one line of text."""
+    facts = asdict(trial) | {"elman": elman.__version__, "build": SIMD}
+    if not trial.addends:
+        facts["data"] = data.raw(trial.dataset, trial.rows).fingerprint
     return json.dumps(facts, sort_keys=True)
 
 
-def cost(run: Run) -> float:
-    """Return roughly the seconds that a run takes; it serves the estimate of the time left and the order."""
-    microseconds = 1 + run.span * run.n_hidden * (0.016 if run.model.startswith("LSTM") else 0.004)
-    factor = {"smoothness": 3, "certified": 4, "addition": 0.2, "addition seconds": 1}.get(run.measure, 1)
-    return run.rows * microseconds * factor * 1e-6
+def cost(trial: Trial) -> float:
+    """Return roughly the seconds that a trial takes, for the estimate of the time left and the order."""
+    microseconds = 1 + trial.span * trial.n_hidden * (0.016 if trial.model.startswith("LSTM") else 0.004)
+    factor = {"smoothness": 3, "certified": 4, "addition": 0.2, "addition seconds": 1}.get(trial.measure, 1)
+    return trial.rows * microseconds * factor * 1e-6
 
 
-def execute(run: Run) -> Result:
-    """Make the run and return its result: numbers and lists of numbers by name."""
-    return MEASURES[run.measure](run)
+def execute(trial: Trial) -> Result:
+    """Make the trial and return its result: numbers and lists of numbers by name."""
+    return MEASURES[trial.measure](trial)
 
 
-def _model(run: Run, **options: Any) -> OnlineRNN:
-    options = dict(run.settings) | {"n_hidden": run.n_hidden, "scale": False, "seed": run.seed} | options
-    return OnlineRNN.named(run.model, **options)
+def _model(trial: Trial, **options: Any) -> OnlineRNN:
+    options = (
+        dict(trial.settings) | {"n_hidden": trial.n_hidden, "scale": False, "seed": trial.seed} | options
+    )
+    return OnlineRNN.named(trial.model, **options)
 
 
 def ends(rows: int, points: int) -> list[int]:
@@ -117,29 +119,29 @@ def ends(rows: int, points: int) -> list[int]:
     return [rows * (i + 1) // points for i in range(points)]
 
 
-def _error(run: Run) -> Result:
+def _error(trial: Trial) -> Result:
     """Mean squared error over all rows, and over the first rows up to each point."""
-    rows = data.standardised(run.dataset, run.rows)
-    squares = (_model(run).run(rows.X, rows.y) - rows.y) ** 2
+    rows = data.standardised(trial.dataset, trial.rows)
+    squares = (_model(trial).run(rows.X, rows.y) - rows.y) ** 2
     result: Result = {"mse": float(np.mean(squares))}
-    if run.points:
-        result["curve"] = [float(np.mean(squares[:end])) for end in ends(run.rows, run.points)]
+    if trial.points:
+        result["curve"] = [float(np.mean(squares[:end])) for end in ends(trial.rows, trial.points)]
     return result
 
 
-def _seconds(run: Run) -> Result:
-    rows = data.standardised(run.dataset, run.rows)
-    return _timed(_model(run), rows.X, rows.y)
+def _seconds(trial: Trial) -> Result:
+    rows = data.standardised(trial.dataset, trial.rows)
+    return _timed(_model(trial), rows.X, rows.y)
 
 
 def _timed(model: OnlineRNN, X: Float64, y: Float64) -> Result:
     """Take the processor's time: on an idle machine it is the clock's, on a busy one it stays so."""
     start = time.thread_time()
     model.run(X, y)
-    return {"seconds": time.thread_time() - start, "load": _load()}
+    return {"seconds": time.thread_time() - start, "load": _busy()}
 
 
-def _load() -> float | None:
+def _busy() -> float | None:
     """Return how many processes wanted to run in the last minute, where the system says so."""
     try:
         return os.getloadavg()[0]
@@ -147,11 +149,11 @@ def _load() -> float | None:
         return None
 
 
-def _smoothness(run: Run) -> Result:
+def _smoothness(trial: Trial) -> Result:
     """Smallest, mean and largest smoothness between two points (section IV-A3)."""
-    rows = data.standardised(run.dataset, run.rows)
-    values = theory.empirical_smoothness(_model(run, dtype="float64"), rows.X, rows.y)
-    parts = np.split(values, ends(run.rows, run.points)[:-1])
+    rows = data.standardised(trial.dataset, trial.rows)
+    values = theory.empirical_smoothness(_model(trial, dtype="float64"), rows.X, rows.y)
+    parts = np.split(values, ends(trial.rows, trial.points)[:-1])
     return {
         "low": [float(part.min()) for part in parts],
         "mean": [float(part.mean()) for part in parts],
@@ -159,38 +161,38 @@ def _smoothness(run: Run) -> Result:
     }
 
 
-def _regret(run: Run) -> Result:
+def _regret(trial: Trial) -> Result:
     """Normalised local regret R_w(t)/t at each point."""
-    rows, model, begin, values = data.standardised(run.dataset, run.rows), _model(run), 0, []
-    for end in ends(run.rows, run.points):
+    rows, model, begin, values = data.standardised(trial.dataset, trial.rows), _model(trial), 0, []
+    for end in ends(trial.rows, trial.points):
         model.run(rows.X[begin:end], rows.y[begin:end])
         values.append(theory.normalised_local_regret(model))
         begin = end
     return {"regret": values}
 
 
-def _certified(run: Run) -> Result:
+def _certified(trial: Trial) -> Result:
     """Local regret at each point, and how near it came to the bound of Theorem 2 at any step at all."""
-    rows, model = data.bounded(run.dataset, run.rows, run.n_hidden), _model(run, dtype="float64")
-    rate = dict(run.settings)["rate"]
-    regrets = np.empty(run.rows)
+    rows, model = data.bounded(trial.dataset, trial.rows, trial.n_hidden), _model(trial, dtype="float64")
+    rate = dict(trial.settings)["rate"]
+    regrets = np.empty(trial.rows)
     for i, (x, y) in enumerate(zip(rows.X, rows.y.tolist(), strict=True)):
         model.learn_one(x, y)
         regrets[i] = theory.local_regret(model)
-    bounds = [theory.regret_bound(t, run.span, run.n_hidden, rate) for t in range(1, run.rows + 1)]
+    bounds = [theory.regret_bound(t, trial.span, trial.n_hidden, rate) for t in range(1, trial.rows + 1)]
     shares = regrets / bounds
     return {
-        "regret": [float(regrets[end - 1]) for end in ends(run.rows, run.points)],
+        "regret": [float(regrets[end - 1]) for end in ends(trial.rows, trial.points)],
         "largest_share": float(shares.max()),
         "steps_within": int(np.sum(shares <= 1)),
     }
 
 
-def _addition(run: Run) -> Result:
+def _addition(trial: Trial) -> Result:
     """Count the steps until the last thousand predictions were all right; None if that never came."""
-    X, y = data.addition(run.addends, run.rows, run.stream)
-    model, streak = _model(run, loss="logistic"), 0
-    for begin in range(0, run.rows, SUSTAINED):
+    X, y = data.addition(trial.addends, trial.rows, trial.stream)
+    model, streak = _model(trial, loss="logistic"), 0
+    for begin in range(0, trial.rows, SUSTAINED):
         part = slice(begin, begin + SUSTAINED)
         right = (model.run(X[part], y[part]) > 0.5) == (y[part] > 0.5)
         for i, each in enumerate(right.tolist()):
@@ -200,11 +202,11 @@ def _addition(run: Run) -> Result:
     return {"steps": None}
 
 
-def _addition_seconds(run: Run) -> Result:
-    return _timed(_model(run, loss="logistic"), *data.addition(run.addends, run.rows, run.stream))
+def _addition_seconds(trial: Trial) -> Result:
+    return _timed(_model(trial, loss="logistic"), *data.addition(trial.addends, trial.rows, trial.stream))
 
 
-MEASURES: dict[str, Callable[[Run], Result]] = {
+MEASURES: dict[str, Callable[[Trial], Result]] = {
     "error": _error,
     "seconds": _seconds,
     "smoothness": _smoothness,
