@@ -50,7 +50,7 @@ def test_it_makes_its_own_lags_and_goes_on_from_its_own_state(series, tmp_path):
 
     assert parts.read_bytes() == whole.read_bytes()
     assert found["parts"]["model"]["header"]["kind"] == "Committee"
-    assert found["parts"]["model"]["header"]["lags"] == 6
+    assert found["parts"]["model"]["header"]["configuration"]["lags"] == 6
 
 
 def test_there_is_nothing_to_tune(series):

@@ -45,8 +45,8 @@ def read(path):
 
 def test_predictions_are_those_of_the_library(series, tmp_path):
     result = invoke("run", series, "--predictions", tmp_path / "out.csv", "--seed", 3, *SMALL)
-    X, y = lagged(*read_csv(series, ignore=["place"]).take(), 6)
-    expected = OnlineRNN.named("SRNN-SGD", n_hidden=4, seed=3).run(X, y)
+    X, y = read_csv(series, ignore=["place"]).take()
+    expected = OnlineRNN.named("SRNN-SGD", n_hidden=4, lags=6, seed=3).run(X, y)
 
     assert result.exit_code == 0
     lines = read(tmp_path / "out.csv")
