@@ -176,9 +176,7 @@ def both(cell, sizes, training=None, *, oracle=None, **options):
     if training is None:
         training = WOGD(window=window, rate=0.3 / (n_features + cell.n_hidden), readout_rate=2.0)
     models = of_every_build(
-        lambda dtype: sized(
-            OnlineRNN(cell, training, dtype=dtype, seed=1, **options), n_features, n_outputs
-        )
+        lambda dtype: sized(OnlineRNN(cell, training, dtype=dtype, seed=1, **options), n_features, n_outputs)
     )
     return models, naive_counterpart(models[0], oracle, drawn_weights(models[0].weights, [1]))
 

@@ -133,7 +133,9 @@ def test_gradients_are_exact(cell, loss, rows):
 
 
 @pytest.mark.parametrize("n_hidden", [1, 7, 16, 40])
-@pytest.mark.parametrize("make", [lambda n: Clockwork(n, (1,)), lambda n: NARX(n, 1)], ids=["period", "delay"])
+@pytest.mark.parametrize(
+    "make", [lambda n: Clockwork(n, (1,)), lambda n: NARX(n, 1)], ids=["period", "delay"]
+)
 def test_one_module_of_period_1_and_one_delay_are_an_srnn(make, n_hidden):
     X, y = rough_stream(200, 4)
     expected, actual = (

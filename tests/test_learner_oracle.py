@@ -4,7 +4,21 @@ import numpy as np
 import pytest
 
 from combos import assert_follows, both, drawn_weights, rough_stream
-from elman import GRU, LSTM, NARX, RLS, SRNN, WOGD, Clockwork, Committee, Linear, Member, OnlineRNN, _core, theory
+from elman import (
+    GRU,
+    LSTM,
+    NARX,
+    RLS,
+    SRNN,
+    WOGD,
+    Clockwork,
+    Committee,
+    Linear,
+    Member,
+    OnlineRNN,
+    _core,
+    theory,
+)
 from inside import arrays, sized, write
 
 SEEDS = {0: [0], 7: [7], 2**32 + 5: [5, 1], 3 * 2**64: [0, 0, 3]}  # as words of 32 bits
@@ -28,7 +42,9 @@ def test_the_core_draws_the_normal_numbers_of_numpy(build, entropy, n):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("cell", [SRNN(5), LSTM(4), GRU(4), NARX(3, 2), Clockwork(3, (1,)), Linear()], ids=repr)
+@pytest.mark.parametrize(
+    "cell", [SRNN(5), LSTM(4), GRU(4), NARX(3, 2), Clockwork(3, (1,)), Linear()], ids=repr
+)
 def test_initial_weights_are_drawn_column_by_column(cell, seed):
     for readout in (None, RLS()):
         model = OnlineRNN(cell, readout=readout, dtype="float64", lags=1, seed=seed)

@@ -8,9 +8,9 @@ from naive.committee import Committee, Member, OnlineRNN
 from naive.drift import DriftMeter
 from naive.learner import Learner
 from naive.mixture import DISCOUNT, Mixture, brought_back
+from naive.preparation import Preparation
 from naive.quantiles import Quantiles
 from naive.readouts import RLS
-from naive.preparation import Preparation
 from naive.scaling import Scaler
 from naive.trainings import EKF, SGD, WOGD, Adam, RMSprop, clip_rows, clip_singular_values
 from naive.window import Window, output, output_error, sample_loss
@@ -38,7 +38,6 @@ __all__ = [
     "Preparation",
     "Quantiles",
     "RMSprop",
-
     "Scaler",
     "Window",
     "brought_back",

@@ -212,9 +212,10 @@ class Adam(Training):
 class EKF(Training):
     """Extended Kalman filter over theta, all weights: W, U, C and D one after the other, each row by row.
 
-    S = J P J^T + R I, K = P J^T S^-1, theta <- theta + K (y - output), P <- P - K J P + q I, from
-    P = initial_variance I, where J is the Jacobian of the outputs. Unknown outputs leave their rows out. For the logistic loss, with
-    p = sigmoid(z), the Jacobian of z is multiplied by p (1 - p) and R is max(p (1 - p), 1e-3).
+    S = J P J^T + R I, K = P J^T S^-1, theta <- theta + K (y - output), P <- P - K J P + q I, from P =
+    initial_variance I, where J is the Jacobian of the outputs. Unknown outputs leave their rows out. For the
+    logistic loss, with p = sigmoid(z), the Jacobian of z is multiplied by p (1 - p) and R is
+    max(p (1 - p), 1e-3).
     """
 
     def __init__(self, lookback=5, initial_variance=1.0, process_noise=1e-5, measurement_noise=0.1):
