@@ -182,7 +182,7 @@ def both(cell, sizes, training=None, *, oracle=None, **options):
 
 
 def assert_follows(models, oracle, X, Y):
-    """Predictions, and at the end all weights, are those of the oracle: within 1e-9, and 1e-3 in float32.
+    """Predictions, errors and at the end all weights are those of the oracle: within 1e-9, 1e-3 in float32.
 
     The ends of intervals are compared in float64: an error next to a quantile moves it up or down.
     """
@@ -193,6 +193,7 @@ def assert_follows(models, oracle, X, Y):
         actual = np.reshape(model.run_intervals(X, Y), expected.shape)
         close = {"rtol": 0, "atol": tolerance, "err_msg": repr(model)}
         np.testing.assert_allclose(actual[:compared], expected[:compared], **close)
+        np.testing.assert_allclose(model._native.standing()[2][0], oracle.mean_errors, rtol=tolerance)
         for name, weights in naive_weights(model.cell, model.weights).items():
             np.testing.assert_allclose(weights, oracle.learner.weights[name], **close)
         if isinstance(model.training, WOGD):
