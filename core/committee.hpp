@@ -287,7 +287,7 @@ class Committee {
     if (unit.moments.varies()) return end_of_interval(unit, mixed, quantiles_[k].at(level));
     const double uncertain = 2 * std::min(level, 1 - level);
     if (uncertain * (unit.moments.count + 1) >= 1) return unit.moments.mean;
-    return level < 0.5 ? -HUGE_VAL : HUGE_VAL;
+    return end_of_interval(unit, mixed, level < 0.5 ? -HUGE_VAL : HUGE_VAL);
   }
 
   // An infinite error stays infinite in any unit, but a probability stays one.

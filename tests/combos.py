@@ -3,16 +3,20 @@
 A cell or training that is registered later is covered by every test that is parametrised over these.
 """
 
+import itertools
+from dataclasses import fields
+from unittest import mock
+
 import numpy as np
 import pytest
-from elman.models._growth import is_weight
 
+import elman.models._model
 import naive
-from elman import OnlineRNN
+from elman import OnlineRNN, _core
 from elman.configuration.cells import Cell, Linear
 from elman.configuration.readouts import RLS, Gradient
 from elman.configuration.training import EKF, SGD, WOGD, Adam, RMSprop, Training
-from elman.models._rows import Columns, Outputs
+from inside import arrays, sized, write
 
 N_HIDDEN, N_INPUTS, N_OUTPUTS = 5, 3, 2
 TRAININGS = {
@@ -69,15 +73,22 @@ def new_model(
 ):
     """A model that has seen nothing but knows its sizes, with weights large enough for the past to matter."""
     model = OnlineRNN(cell, training, readout, loss=loss, scale=False, dtype=dtype, seed=1)
-    columns, outputs = Columns(n_inputs), Outputs(n_outputs, scalar=False, probability=loss == "logistic")
-    model._learner = model._fitting(columns, outputs)
-    model._columns, model._outputs = columns, outputs
-    state = model._learner.state()
-    state |= {name: 2 * array for name, array in state.items() if is_weight(name)}
-    if "D" in state:  # it would be zero, and hide what is done with it
-        state["D"][:] = np.random.default_rng(2).normal(0, 0.2, state["D"].shape)
-    model._learner.restore(state)
+    sized(model, n_inputs, n_outputs)
+    drawn = arrays(model)
+    changed = {name: 2 * drawn[name] for name in model.weights}
+    if "D" in changed:  # it would be zero, and hide what is done with it
+        changed["D"] = np.random.default_rng(2).normal(0, 0.2, drawn["D"].shape)
+    write(model, changed)
     return model
+
+
+def of_every_build(make, dtypes=("float64", "float32")):
+    """What make(dtype) returns, in every dtype and by every build that this machine can run."""
+    models = []
+    for dtype, build in itertools.product(dtypes, _core.supported()):
+        with mock.patch.object(elman.models._model, "core", _core.build(build)):
+            models.append(make(dtype))
+    return models
 
 
 def stream(loss="squared", length=200, *, n_outputs=N_OUTPUTS, seed=0):
@@ -92,43 +103,22 @@ def stream(loss="squared", length=200, *, n_outputs=N_OUTPUTS, seed=0):
     return X, Y
 
 
-def naive_cell(cell):
-    name = type(cell).__name__
-    if name == "Clockwork":
-        return naive.Clockwork(cell.n_hidden, list(cell.periods))
-    if name == "NARX":
-        return naive.NARX(cell.n_hidden, cell.delays)
-    return getattr(naive, name)(cell.n_hidden)
+def rough_stream(length, n_inputs, n_outputs=1, *, loss="squared", missing=0.1, seed=0):
+    """Rows and targets of ordinary size, some of both missing."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(0.2, 1, (length, n_inputs))
+    drive = np.sin(X @ rng.normal(size=(n_inputs, n_outputs))) + 0.3 * np.roll(X[:, :1], 1)
+    Y = drive if loss == "squared" else (drive > 0).astype(float)
+    X[rng.random(X.shape) < missing] = np.nan
+    Y[rng.random(Y.shape) < missing] = np.nan
+    return X, Y
 
 
-def naive_training(training):
-    match training:
-        case WOGD():
-            return naive.WOGD(
-                training.window,
-                training.rate,
-                spectral_limit=training.spectral_limit,
-                projection_threshold=training.projection_threshold,
-                readout_rate=training.readout_rate,
-                readout_limit=training.readout_limit,
-            )
-        case SGD():
-            return naive.SGD(training.rate, training.lookback)
-        case RMSprop():
-            return naive.RMSprop(training.rate, training.lookback, training.decay, training.epsilon)
-        case Adam():
-            return naive.Adam(training.rate, training.lookback, training.decays, training.epsilon)
-        case EKF():
-            return naive.EKF(
-                training.lookback,
-                training.initial_variance,
-                training.process_noise,
-                training.measurement_noise,
-            )
-
-
-def naive_readout(readout):
-    return naive.RLS(readout.forgetting, readout.initial_variance) if isinstance(readout, RLS) else None
+def naive_part(part):
+    """The oracle of a cell, a training or a readout, which has the same name and the same options."""
+    options = {field.name: getattr(part, field.name) for field in fields(part)}
+    options.pop("skip", None)
+    return getattr(naive, type(part).__name__)(**options)
 
 
 def naive_weights(cell, weights):
@@ -145,33 +135,97 @@ def naive_weights(cell, weights):
     return stacked | {name: weights[name] for name in ("C", "D") if name in weights}
 
 
-def naive_counterpart(model, n_outputs=N_OUTPUTS):
-    """An oracle that has seen nothing either, with the same weights."""
-    weights = naive_weights(model.cell, model.weights)
-    return naive.Learner(
-        naive_cell(model.cell),
-        naive_training(model.training),
-        weights,
-        n_outputs,
+def drawn_weights(weights, seed, deviation=0.1):
+    """What weights of these names and shapes are before the first row: NumPy's normal numbers.
+
+    Every column of U and W has a random stream of its own, that of the constant the number 0, and so has
+    every row of C; D is 0.
+    """
+    drawn = {}
+    for name, matrix in weights.items():
+        columns = matrix if name == "C" else matrix.T
+        numbers = [i + 1 for i in range(len(columns))]
+        if name[0] == "U":
+            numbers[-1] = 0
+        streams = [np.random.default_rng([*seed, number, *name.encode()]) for number in numbers]
+        normal = np.array([stream.normal(0, deviation, columns.shape[1]) for stream in streams])
+        drawn[name] = np.zeros(matrix.shape) if name == "D" else normal if name == "C" else normal.T
+    return drawn
+
+
+def naive_counterpart(model, cell=None, weights=None):
+    """An oracle that has seen nothing either, with the same cell and weights unless others are given."""
+    learner = naive.Learner(
+        cell or naive_part(model.cell),
+        naive_part(model.training),
+        naive_weights(model.cell, weights or model.weights),
+        model._outputs.count,
         model.loss,
-        readout=naive_readout(model.readout),
+        readout=naive_part(model.readout) if isinstance(model.readout, RLS) else None,
     )
+    return naive.OnlineRNN(learner, model._columns.count, lags=model.lags, scale=model.scale)
 
 
-def n_weights(model):
-    return sum(array.size for name, array in model._learner.state().items() if is_weight(name))
+def both(cell, sizes, training=None, *, oracle=None, **options):
+    """Learners of every build and dtype, and an oracle with their weights; sizes: features, window, outputs.
+
+    The default rate falls with the size of the network, as its largest stable one does: beyond that the
+    dynamics are chaotic and amplify the last bit.
+    """
+    n_features, window, n_outputs = sizes
+    if training is None:
+        training = WOGD(window=window, rate=0.3 / (n_features + cell.n_hidden), readout_rate=2.0)
+    models = of_every_build(
+        lambda dtype: sized(OnlineRNN(cell, training, dtype=dtype, seed=1, **options), n_features, n_outputs)
+    )
+    return models, naive_counterpart(models[0], oracle, drawn_weights(models[0].weights, [1]))
 
 
-def belongs_to_input(model, i):
-    """For every weight, in the order of the state, whether it is one of input i."""
-    belongs = []
-    for name, array in model._learner.state().items():
-        if is_weight(name):
-            of_input = np.zeros(array.shape, bool)
-            if name[0] in "UD":
-                (of_input if name[0] == "U" else of_input.T)[i] = True
-            belongs.append(of_input.ravel())
-    return np.concatenate(belongs)
+def assert_follows(models, oracle, X, Y):
+    """Predictions, errors and at the end all weights are those of the oracle: within 1e-9, 1e-3 in float32.
+
+    The ends of intervals are compared in float64: an error next to a quantile moves it up or down.
+    """
+    expected = oracle.run(X, Y)
+    for model in models:
+        tolerance = 1e-9 if model.dtype == "float64" else 1e-3
+        compared = 3 if model.dtype == "float64" else 1
+        actual = np.reshape(model.run_intervals(X, Y), expected.shape)
+        close = {"rtol": 0, "atol": tolerance, "err_msg": repr(model)}
+        np.testing.assert_allclose(actual[:compared], expected[:compared], **close)
+        np.testing.assert_allclose(model._native.standing()[2][0], oracle.mean_errors, rtol=tolerance)
+        for name, weights in naive_weights(model.cell, model.weights).items():
+            np.testing.assert_allclose(weights, oracle.learner.weights[name], **close)
+        if isinstance(model.training, WOGD):
+            regret = oracle.learner.training.local_regret
+            np.testing.assert_allclose(model.local_regret, regret, rtol=tolerance)
+
+
+def slopes(loss, weights, name, step=1e-5):
+    """Central differences of loss(weights) in the entries of one of the arrays."""
+    found = np.empty_like(weights[name])
+    for index in np.ndindex(found.shape):
+        unit = np.zeros_like(found)
+        unit[index] = step
+        up, down = (loss(weights | {name: weights[name] + end}) for end in (unit, -unit))
+        found[index] = (up - down) / (2 * step)
+    return found
+
+
+def assert_gradients_are_exact(models, oracle, X, Y):
+    """Those of the oracle, whose are within 1e-6 of finite differences of its forward pass."""
+    oracle.run(X, Y)
+    window, weights = oracle.learner.samples(), oracle.learner.weights
+    expected = window.mean_gradient(weights)
+    for name, gradient in expected.items():
+        error = np.abs(gradient - slopes(window.mean_loss, weights, name))
+        assert np.max(error, initial=0) <= 1e-6 * np.max(np.abs(gradient), initial=0), name
+    for model in models:
+        model.run(X, Y)
+        tolerance = 1e-9 if model.dtype == "float64" else 1e-3
+        for name, gradient in naive_weights(model.cell, model._native.gradient()).items():
+            error = np.max(np.abs(gradient - expected[name]), initial=0)
+            assert error <= tolerance * np.max(np.abs(expected[name]), initial=0), (model, name)
 
 
 def covariance(model, name="covariance"):
@@ -179,7 +233,7 @@ def covariance(model, name="covariance"):
 
     With the name "least_squares" that of an RLS readout, hidden units before inputs.
     """
-    triangle = model._learner.state()[name][0]
+    triangle = arrays(model)[name]
     n = int(np.sqrt(2 * len(triangle)))
     matrix = np.zeros((n, n))
     matrix[np.tril_indices(n)] = triangle

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+import inside
 import naive
 from elman import EKF, RLS, SRNN, WOGD, Committee, Gradient, Linear, Member, OnlineRNN
-from elman.models._rows import Columns, Outputs
 
 LINEAR = Member("linear", Linear(), WOGD(window=1), RLS(forgetting=0.99), lagged=True)
 FILTER = Member("filter", SRNN(3), EKF(lookback=3), Gradient(skip=True))
@@ -31,41 +31,22 @@ def stream(n, n_features=3, n_outputs=None, *, seed=0, missing=0.0):
     return X, (y[:, 0] if n_outputs is None else y)
 
 
-def sized(model, n_features, n_outputs=None):
-    """The model, knowing its sizes and having seen nothing."""
-    model.run(np.empty((0, n_features)), np.empty((0,) if n_outputs is None else (0, n_outputs)))
-    return model
-
-
-def own_state(model, i):
-    """The state of the model's member i, by the names that a learner of its own has."""
-    prefix = f"member{i}."
-    arrays = model._learner.state()
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-
-
 def alone(model, i):
     """A committee of member i only, which knows what the member knows; the model has seen nothing."""
     single = small(model.members[i : i + 1], lags=model.lags, dtype=model.dtype)
-    count = model._outputs.count
-    sized(single, model._columns.count, None if model._outputs.scalar else count)
-    given = {f"member0.{name}": array for name, array in own_state(model, i).items()}
-    single._learner.restore(single._learner.state() | given)
+    inside.sized(single, model._columns.count)
+    inside.write(single, inside.arrays(model, f"output0.member{i}."), "output0.member0.")
     return single
 
 
-class Scaled:
-    """Member i of a committee as a learner of its own on numbers that are already scaled."""
+class Network:
+    """Member i of a committee on output k as a learner of its own, on numbers that are already scaled."""
 
-    def __init__(self, model, i):
+    def __init__(self, model, k, i):
         member = model.members[i]
-        self.learner = OnlineRNN(
-            member.cell, member.training, member.readout, scale=False, dtype=model.dtype, seed=0
-        )
-        n_outputs = model._outputs.count
-        n_inputs = model._columns.count + model.lags * n_outputs * member.lagged
-        self.learner._adopt(Columns(n_inputs), Outputs(n_outputs, scalar=False))
-        self.learner._learner.restore(own_state(model, i))
+        learner = OnlineRNN(member.cell, member.training, member.readout, scale=False, dtype=model.dtype)
+        self.learner = inside.sized(learner, model._columns.count + model.lags * member.lagged, 1)
+        inside.write(self.learner, inside.arrays(model, f"output{k}.member{i}."))
 
     def predict(self, row):
         return self.learner.predict_one(row)
@@ -76,5 +57,10 @@ class Scaled:
 
 def oracle(model):
     """The oracle of a committee that knows its sizes and has seen nothing."""
-    members = [naive.Member(Scaled(model, i), member.lagged) for i, member in enumerate(model.members)]
-    return naive.Committee(members, model._columns.count, model._outputs.count, model.lags)
+    n_outputs = model._outputs.count
+    members = [
+        naive.Member(Network(model, k, i), [k], member.lagged)
+        for k in range(n_outputs)
+        for i, member in enumerate(model.members)
+    ]
+    return naive.Committee(members, model._columns.count, n_outputs, model.lags)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from elman import Committee
+from elman import EKF, SRNN, Committee, OnlineRNN
 from small_committees import LINEAR, MEMBERS, small, stream
 
 
@@ -57,12 +57,15 @@ def test_half_is_inside_nine_tenths_is_inside_ninety_nine_percent():
     assert np.all(np.diff(ends, axis=0) > 0)
 
 
+@pytest.mark.parametrize(
+    "make", [lambda: small([LINEAR]), lambda: OnlineRNN(SRNN(6), EKF(), lags=2, seed=1)], ids=["all", "one"]
+)
 @pytest.mark.parametrize("coverage", [0.5, 0.9])
-def test_intervals_keep_their_coverage_when_the_stream_changes(coverage):
+def test_intervals_keep_their_coverage_when_the_stream_changes(make, coverage):
     X, y = stream(6000)
     y[3000:] = 20 - 4 * y[3000:]
 
-    _, low, high = small([LINEAR]).run_intervals(X, y, coverage)
+    _, low, high = make().run_intervals(X, y, coverage)
 
     inside = (low <= y) & (y <= high)
     assert inside.mean() == pytest.approx(coverage, abs=0.02)

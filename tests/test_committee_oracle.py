@@ -6,23 +6,18 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-import elman.models.committee
-import elman.models.learner
+import elman.models._model
 import naive
 from elman import _core
+from inside import arrays, sized, write
 from naive.quantiles import LEVELS, normal_quantile
-from small_committees import FILTER, LINEAR, MEMBERS, WINDOW, oracle, sized, small, stream
+from small_committees import FILTER, LINEAR, MEMBERS, WINDOW, oracle, small, stream
 
 
 def followed(model, expected, X, y, coverage=0.9):
     """The answers and both ends of their intervals, (3, n, n_outputs), of the model and of the oracle."""
-    n_outputs = model._outputs.count
-    rows = []
-    for x, target in zip(X, y.reshape(len(X), n_outputs), strict=True):
-        rows.append(expected.answer(x, coverage))
-        expected.learn(x, target)
-    actual = [array.reshape(len(X), n_outputs) for array in model.run_intervals(X, y, coverage)]
-    return np.array(actual), np.array(rows).swapaxes(0, 1)
+    rows = expected.run(X, y, coverage)
+    return np.reshape(model.run_intervals(X, y, coverage), rows.shape), rows
 
 
 def assert_equal(actual, expected, tolerance=1e-8):
@@ -33,13 +28,13 @@ def assert_equal(actual, expected, tolerance=1e-8):
 
 
 def assert_same_standing(model, expected, tolerance=1e-8):
-    shares, recent, mean, alarms, last = model._learner.standing()
+    shares, recent, mean, alarms, last = model._native.standing()
     assert np.max(np.abs(shares - expected.weights)) < tolerance
     assert np.max(np.abs(recent[0] - expected.recent_errors)) < tolerance
     assert np.max(np.abs(mean[0] - expected.mean_errors)) < tolerance
     assert (alarms, last) == (expected.drift.alarms, expected.drift.last_alarm)
     assert (model.n_samples, model.steps) == (expected.samples, expected.steps)
-    state = model._learner.state()
+    state = arrays(model)
     for k, (mixture, quantiles) in enumerate(zip(expected.mixtures, expected.quantiles, strict=True)):
         assert np.allclose(state[f"output{k}.regret"], mixture.regret, rtol=tolerance, atol=tolerance)
         assert np.allclose(state[f"output{k}.range"], mixture.range, rtol=tolerance)
@@ -60,15 +55,21 @@ def test_answers_intervals_weights_and_errors_follow_the_oracle(lags, n_features
     assert_same_standing(model, expected)
 
 
+def test_every_output_is_answered_as_by_a_committee_of_its_own():
+    X, y = stream(200, 3, 3, missing=0.1)
+    whole = np.array(sized(small(), 3, 3).run_intervals(X, y))
+    for k in range(3):
+        assert np.array_equal(whole[:, :, k], sized(small(), 3).run_intervals(X, y[:, k]))
+
+
 @pytest.mark.parametrize("build", _core.supported())
 def test_every_build_follows_the_oracle(build, monkeypatch):
-    for module in (elman.models.committee, elman.models.learner):
-        monkeypatch.setattr(module, "core", _core.load(build))
+    monkeypatch.setattr(elman.models._model, "core", _core.build(build))
     X, y = stream(150, 3, 2, missing=0.1)
     model = sized(small(), 3, 2)
     expected = oracle(model)
 
-    assert type(model._learner).__module__ == f"elman._core.{build}"
+    assert type(model._native).__module__ == f"elman._core.{build}"
     assert_equal(*followed(model, expected, X, y))
     assert_same_standing(model, expected)
 
@@ -87,7 +88,7 @@ def test_one_by_one_follows_the_oracle():
     expected = oracle(model)
     for x, target in zip(X, y, strict=True):
         answer = np.array([model.predict_one(x), *model.interval_one(x, 0.8)])
-        assert_equal(answer, np.array(expected.answer(x, 0.8)))
+        assert_equal(answer, expected.answer(x, 0.8))
         model.learn_one(x, target)
         expected.learn(x, target)
 
@@ -97,9 +98,7 @@ def test_opinions_are_clipped_as_by_the_oracle():
     X[100:] *= 1e3  # beyond what the scaling lets through
     y[100:] *= -1e3
     wild = sized(small([LINEAR, FILTER]), 3)
-    arrays = wild._learner.state()
-    arrays["member1.C"] = arrays["member1.C"] * 1e5
-    wild._learner.restore(arrays)
+    write(wild, {"output0.member1.C": 1e5 * arrays(wild)["output0.member1.C"]})
     expected = oracle(wild)
 
     assert abs(expected.members[1].learner.predict(np.ones(3))[0]) > 10

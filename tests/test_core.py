@@ -12,7 +12,7 @@ SETTINGS = settings(max_examples=50, deadline=None)
 
 @pytest.fixture(params=_core.supported())
 def core(request):
-    return _core.load(request.param)
+    return _core.build(request.param)
 
 
 def ulps(actual, expected):
@@ -65,7 +65,7 @@ def clipped_by_numpy(matrix, limit):
 def test_projection_equals_clipping_by_svd(build, rows, columns, limit, scale, seed):  # noqa: PLR0917
     matrix = np.random.default_rng(seed).normal(0, 10**scale, (rows, columns))
 
-    actual = _core.load(build).clip_singular_values(np.ascontiguousarray(matrix.T), limit).T
+    actual = _core.build(build).clip_singular_values(np.ascontiguousarray(matrix.T), limit).T
 
     tolerance = 1e-12 * max(1.0, np.linalg.norm(matrix))
     assert np.allclose(actual, clipped_by_numpy(matrix, limit), rtol=0, atol=tolerance)

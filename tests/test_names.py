@@ -20,8 +20,6 @@ def test_case_and_spaces_do_not_matter(name):
 
 
 def test_cwrnn_is_the_paper_name_of_the_clockwork_cell():
-    if "Clockwork" not in combos.CELLS:
-        pytest.skip("there is no clockwork cell")
     assert type(OnlineRNN.named("CWRNN-SGD").cell).__name__ == "Clockwork"
 
 
@@ -74,7 +72,7 @@ def test_defaults_are_those_of_the_parts():
                 "SRNN-SGD has no option 'window'",
                 "the cell takes n_hidden",
                 "the training takes rate, lookback",
-                "the learner takes readout, loss, scale, dtype, seed",
+                "the learner takes readout, loss, scale, lags, dtype, seed",
             ],
         ),
         ("SRNN-SGD", {"rate": -1}, ValueError, ["rate must be a finite number above 0, got -1"]),

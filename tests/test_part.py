@@ -49,7 +49,6 @@ def test_a_description_of_an_unknown_part_is_refused():
         Readout.configured({"type": "Mine"})
 
 
-@pytest.mark.skipif(not hasattr(core, "CELLS"), reason="this core does not tell what it knows")
 def test_the_core_knows_the_same_names():
     assert set(core.CELLS) == set(Cell.by_name)
     assert set(core.TRAININGS) == set(Training.by_name)

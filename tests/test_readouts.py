@@ -1,7 +1,5 @@
 """What a readout promises: with a skip, by recursive least squares, and without any hidden unit."""
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -83,16 +81,6 @@ def test_a_linear_model_has_a_name():
 
 def test_a_linear_model_needs_no_window():
     assert linear().training == WOGD(window=1)
-
-
-@pytest.mark.parametrize("readout", [Gradient(skip=True), RLS(forgetting=0.9, initial_variance=3)])
-def test_the_readout_survives_saving(readout):
-    model = OnlineRNN(Linear(), readout=readout, seed=1)
-    assert pickle.loads(pickle.dumps(model)).readout == readout
-    model.run(*combos.stream(length=20))
-    loaded = pickle.loads(pickle.dumps(model))
-    assert loaded.readout == readout
-    assert repr(loaded) == repr(model)
 
 
 def test_weights_have_the_shapes_that_are_documented():
@@ -183,14 +171,6 @@ def test_a_new_feature_starts_from_the_initial_variance_and_the_others_keep_thei
     after, new = combos.covariance(model, "least_squares"), cell.n_hidden + 2
     np.testing.assert_array_equal(np.delete(np.delete(after, new, 0), new, 1), before)
     np.testing.assert_array_equal(after[new], 4 * np.eye(len(after))[new])
-
-
-def test_outputs_that_show_up_later_share_the_covariance():
-    X, Y = combos.stream(length=60)
-    model = OnlineRNN(SRNN(5), readout=RLS(), scale=False, dtype="float64", seed=1)
-    model.run(X[:30], None)
-    model.run(X[30:], Y[30:])
-    assert combos.covariance(model, "least_squares").shape == (9, 9)
 
 
 # What they withstand

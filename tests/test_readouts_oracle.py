@@ -1,35 +1,20 @@
 """Readouts with a skip, and those that learn by recursive least squares, follow their oracles."""
 
-from itertools import product
-from unittest import mock
-
 import numpy as np
 import pytest
 
 import combos
-import elman.models.learner
 import naive
 from combos import every_gentle_training, every_new_network
-from elman import EKF, RLS, SGD, SRNN, WOGD, Gradient, Linear, OnlineRNN, _core
+from elman import EKF, RLS, SGD, SRNN, WOGD, Gradient, Linear
 from naive.window import read_out
 
 
-def models_of_every_build(cell, training, readout, **options):
-    for dtype, build in product(["float64", "float32"], _core.supported()):
-        with mock.patch.object(elman.models.learner, "core", _core.load(build)):
-            yield combos.new_model(cell, training, dtype=dtype, readout=readout, **options)
-
-
 def assert_follows(cell, training, readout, loss="squared", length=180):
-    X, Y = combos.stream(loss, length)
-    models = list(models_of_every_build(cell, training, readout, loss=loss))
-    oracle = combos.naive_counterpart(models[0])
-    expected = oracle.run(X, Y)
-    for model in models:
-        tolerance = 1e-9 if model.dtype == "float64" else 1e-3
-        np.testing.assert_allclose(model.run(X, Y), expected, rtol=tolerance, atol=tolerance)
-        for name, weights in combos.naive_weights(cell, model.weights).items():
-            np.testing.assert_allclose(weights, oracle.weights[name], rtol=tolerance, atol=tolerance)
+    models = combos.of_every_build(
+        lambda dtype: combos.new_model(cell, training, loss, dtype, readout=readout)
+    )
+    combos.assert_follows(models, combos.naive_counterpart(models[0]), *combos.stream(loss, length))
 
 
 @every_gentle_training
@@ -70,22 +55,9 @@ def test_several_penalties_are_renewed_at_a_sample_where_one_would_come_too_late
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 @pytest.mark.parametrize("cell", [*combos.CELLS.values(), Linear()], ids=[*combos.CELLS, "Linear"])
 def test_gradients_with_a_skip_agree_with_finite_differences(cell, loss):
-    """Those of the windowed loss, which only the oracle's forward pass computes here."""
     X, Y = combos.stream(loss, length=12)
     model = combos.new_model(cell, WOGD(window=7, rate=0.1), loss, readout=Gradient(skip=True))
-    oracle = combos.naive_counterpart(model)
-    oracle.run(X, Y)
-    model.run(X, Y)
-    window, actual = oracle.samples(), model._learner.gradient()
-    by_name = {name: array if name in "CD" else array.T for name, array in actual.items()}
-    for name, gradient in combos.naive_weights(cell, by_name).items():
-        weight, slopes = oracle.weights[name], np.empty(gradient.shape)
-        for index in np.ndindex(slopes.shape):
-            step = np.zeros_like(weight)
-            step[index] = 1e-5
-            up, down = (window.mean_loss(oracle.weights | {name: weight + s * step}) for s in (1, -1))
-            slopes[index] = (up - down) / 2e-5
-        np.testing.assert_allclose(gradient, slopes, rtol=1e-6, atol=1e-8)
+    combos.assert_gradients_are_exact([model], combos.naive_counterpart(model), X, Y)
 
 
 def test_the_filter_learns_a_linear_model_as_least_squares_do():
@@ -160,25 +132,13 @@ def test_the_oracle_of_least_squares_is_the_same_ridge_regression(renewed):
     np.testing.assert_allclose(w[0], np.linalg.solve(matrix, vector), rtol=1e-10)
 
 
-@every_new_network
-def test_measuring_the_smoothness_changes_nothing_of_what_is_learned(cell, readout):
-    X, Y = combos.stream(length=40)
-    learned, measured = (
-        OnlineRNN(cell, WOGD(window=7, rate=0.1), readout, dtype="float64", seed=1) for _ in range(2)
-    )
-    learned.run(X, Y)
-    smoothness = measured.run_measured(X, Y)
-    assert measured.to_bytes() == learned.to_bytes()
-    assert np.nanmax(smoothness) > 0 or isinstance(cell, Linear)
-
-
 def test_the_smoothness_with_a_readout_by_least_squares_follows_the_oracle():
     X, Y = combos.stream(length=40)
     model = combos.new_model(SRNN(5), combos.GENTLE_TRAININGS["WOGD"], readout=RLS(forgetting=0.98))
     oracle, expected = combos.naive_counterpart(model), []
     for x, y in zip(X, Y, strict=True):
         oracle.learn(x, y)
-        expected.append(np.nan if np.isnan(y).all() else oracle.training.smoothness())
+        expected.append(np.nan if np.isnan(y).all() else oracle.learner.training.smoothness())
     np.testing.assert_allclose(model.run_measured(X, Y), expected, rtol=1e-6)
 
 

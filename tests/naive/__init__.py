@@ -4,13 +4,14 @@ Nothing here is fast or clever on purpose. Nothing here is imported by the libra
 """
 
 from naive.cells import GRU, LSTM, NARX, SRNN, Clockwork, ClockworkModules, Linear, sigmoid
-from naive.committee import Committee, Member
+from naive.committee import Committee, Member, OnlineRNN
 from naive.drift import DriftMeter
 from naive.learner import Learner
 from naive.mixture import DISCOUNT, Mixture, brought_back
+from naive.preparation import Preparation
 from naive.quantiles import Quantiles
 from naive.readouts import RLS
-from naive.scaling import ScaledLearner, Scaler
+from naive.scaling import Scaler
 from naive.trainings import EKF, SGD, WOGD, Adam, RMSprop, clip_rows, clip_singular_values
 from naive.window import Window, output, output_error, sample_loss
 
@@ -33,9 +34,10 @@ __all__ = [
     "Linear",
     "Member",
     "Mixture",
+    "OnlineRNN",
+    "Preparation",
     "Quantiles",
     "RMSprop",
-    "ScaledLearner",
     "Scaler",
     "Window",
     "brought_back",

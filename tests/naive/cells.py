@@ -95,10 +95,6 @@ class SRNN(Cell):
 class Linear(Cell):
     """No hidden unit: the state is empty, and so are W and U."""
 
-    def __init__(self, n_hidden=0):
-        assert n_hidden == 0
-        super().__init__(0)
-
     def step(self, weights, state, x, step):  # noqa: ARG002
         """Nothing happens."""
         return state, (state[0], x)

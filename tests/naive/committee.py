@@ -1,4 +1,4 @@
-"""Several learners on one stream: everything is scaled once, then forecast, mixed and restored."""
+"""Several learners on one stream: everything is prepared once, then forecast, mixed and restored."""
 
 import copy
 import math
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from naive.drift import DriftMeter
+from naive.learner import as_target
 from naive.mixture import Mixture
+from naive.preparation import Preparation
 from naive.quantiles import Quantiles
-from naive.scaling import Regime
 
 LARGEST_OPINION = 10.0
 RECENT = 0.001
@@ -18,26 +19,41 @@ RECENT = 0.001
 
 @dataclass
 class Member:
-    """A learner with `predict(row)` -> (n_outputs,) and `learn(row, target)`, all in scaled numbers."""
+    """A learner with `predict(row)` -> (len(outputs),) and `learn(row, target)` in prepared numbers."""
 
     learner: Any
+    outputs: list  # which it answers; a lagged one sees their past, too
     lagged: bool
+
+    def row(self, past, features):
+        """[y_{t-1}, ..., y_{t-lags} of each of its outputs, x]; only x if it is not lagged."""
+        return np.concatenate([*past[self.outputs], features]) if self.lagged else features
 
 
 class Committee:
-    """The members see scaled rows; the lagged ones see the last `lags` targets before the features."""
+    """Members that answer different outputs share nothing but the features."""
 
-    def __init__(self, members, n_features, n_outputs=1, lags=0):
+    def __init__(
+        self,
+        members,
+        n_features,
+        n_outputs=1,
+        lags=0,
+        *,
+        scale=True,
+        loss="squared",
+        largest_opinion=LARGEST_OPINION,
+    ):
         self.members = members
-        self.n_lagged = lags * n_outputs
-        self.inputs = [Regime() for _ in range(self.n_lagged + n_features)]
-        self.targets = [Regime() for _ in range(n_outputs)]
-        self.history = [np.full(n_outputs, np.nan)] * lags  # the newest first
-        self.mixtures = [Mixture(len(members)) for _ in range(n_outputs)]
+        self.loss = loss
+        self.largest_opinion = largest_opinion
+        self.preparation = Preparation(n_features, n_outputs, lags, scale=scale, loss=loss)
+        n_members = sum(0 in member.outputs for member in members)  # of every output
+        self.mixtures = [Mixture(n_members) for _ in range(n_outputs)]
         self.quantiles = [Quantiles() for _ in range(n_outputs)]
         self.drift = DriftMeter()
-        self.mean_errors = np.zeros(len(members) + 1)  # of the members, then of the committee
-        self.recent_errors = np.zeros(len(members) + 1)
+        self.mean_errors = np.zeros(n_members + 1)  # of the members, then of the committee
+        self.recent_errors = np.zeros(n_members + 1)
         self.samples = self.steps = self.concluded = 0
 
     @property
@@ -45,69 +61,78 @@ class Committee:
         """(n_members, n_outputs)."""
         return np.array([mixture.weights for mixture in self.mixtures]).T
 
-    def columns(self, x):
-        """[y_{t-1}, ..., y_{t-lags}, x], NaN where not known."""
-        return np.concatenate([*self.history, np.asarray(x, dtype=float)])
-
-    def scaled(self, scalers, x):
-        """Let the scalers see the columns, then give those in units of the deviation, 0 where not known."""
-        columns = self.columns(x)
-        for scaler, value in zip(scalers, columns, strict=True):
-            scaler.observe(value)
-        return np.array(
-            [scaler.standardise_feature(value) for scaler, value in zip(scalers, columns, strict=True)]
-        )
-
-    def seen_by(self, member, row):
-        """Give all columns to a lagged member, the features to another."""
-        return row if member.lagged else row[self.n_lagged :]
-
-    def opinions(self, row):
-        """Forecasts (n_members, n_outputs) in units of the targets' deviation, within +-10."""
-        forecasts = [member.learner.predict(self.seen_by(member, row)) for member in self.members]
-        return np.clip(np.array(forecasts), -LARGEST_OPINION, LARGEST_OPINION)
+    def opinions(self, past, features):
+        """Forecasts (n_outputs, n_members) in units of the targets' deviation, within +-10."""
+        on = [[] for _ in self.mixtures]
+        for member in self.members:
+            forecast = member.learner.predict(member.row(past, features))
+            for k, value in zip(member.outputs, forecast, strict=True):
+                on[k].append(np.clip(value, -self.largest_opinion, self.largest_opinion))
+        return np.array(on)
 
     def mixed(self, opinions):
         """Give the weighted mean of the opinions on each output: (n_outputs,)."""
-        return np.array([mixture.combine(f) for mixture, f in zip(self.mixtures, opinions.T, strict=True)])
+        return [mixture.combine(own) for mixture, own in zip(self.mixtures, opinions, strict=True)]
 
-    def answer(self, x, coverage):
-        """(answer, low, high) in the units of the targets as they are before this row's; changes nothing."""
-        mixed = self.mixed(self.opinions(self.scaled(copy.deepcopy(self.inputs), x)))
-        answer = [scaler.unstandardise(z) for scaler, z in zip(self.targets, mixed, strict=True)]
+    def answers(self, opinions, coverage):
+        """(answer, low, high), each (n_outputs,), in the units of the targets as they are now."""
+        mixed = self.mixed(opinions)
+        answer = [self.preparation.restored(k, z) for k, z in enumerate(mixed)]
         low, high = (
-            [bound(*each, level) for each in zip(self.targets, self.quantiles, mixed, strict=True)]
+            [self.bound(k, z, level) for k, z in enumerate(mixed)]
             for level in ((1 - coverage) / 2, (1 + coverage) / 2)
         )
-        return np.array(answer), np.array(low), np.array(high)
+        return np.array([answer, low, high])
 
-    def learn(self, x, y):
-        """Judge the opinions in the units from before y, teach the members in the units that include y."""
-        row = self.scaled(self.inputs, x)
+    def bound(self, k, mixed, level):
+        """Give the value below which the target of output k lies with probability `level`.
+
+        A target that has been constant n times varies now with probability 1 / (n + 1), the rule of
+        succession.
+        """
+        target = self.preparation.targets[k]
+        if not target.varies and 2 * min(level, 1 - level) * (target.n + 1) >= 1:
+            return target.mean
+        unknown = -math.inf if level < 0.5 else math.inf
+        error = self.quantiles[k].at(level) if target.varies else unknown
+        end = error if math.isinf(error) else self.preparation.restored(k, mixed + error)
+        return end if self.loss == "squared" else min(max(end, 0.0), 1.0)
+
+    def answer(self, x, coverage=0.9):
+        """(answer, low, high) for row x; changes nothing."""
+        return self.answers(self.opinions(*copy.deepcopy(self.preparation).take(x)), coverage)
+
+    def learn(self, x, y, coverage=0.9):
+        """Judge the opinions in the units from before y, teach the members in the units that include y.
+
+        Gives what `answer` gave before.
+        """
+        y = as_target(y, len(self.mixtures))
+        past, features = self.preparation.take(x)
+        opinions = self.opinions(past, features)
+        answers = self.answers(opinions, coverage)
         self.samples += 1
         self.steps += not np.isnan(y).all()
-        self.conclude(self.opinions(row), y)
-        for scaler, value in zip(self.targets, y, strict=True):
-            scaler.observe(value)
-        target = [
-            math.nan if math.isnan(value) else scaler.standardise(value)
-            for scaler, value in zip(self.targets, y, strict=True)
-        ]
+        self.conclude(opinions, y)
+        target = self.preparation.label(y)
         for member in self.members:
-            member.learner.learn(self.seen_by(member, row), target)
-        self.remember(y)
+            member.learner.learn(member.row(past, features), target[member.outputs])
+        return answers
+
+    def run(self, X, Y, coverage=0.9):
+        """Answer each row, then learn from it. (3, n, n_outputs): answers, low and high ends."""
+        return np.array([self.learn(x, y, coverage) for x, y in zip(X, Y, strict=True)]).swapaxes(0, 1)
 
     def conclude(self, opinions, y):
         """Judge everybody by the outputs that are known and have varied before."""
-        mixed = self.mixed(opinions)
-        squares = []
-        for k, (scaler, value) in enumerate(zip(self.targets, y, strict=True)):
-            if math.isnan(value) or not scaler.varies:
+        mixed, squares = self.mixed(opinions), []
+        for k, value in enumerate(y):
+            if math.isnan(value) or not self.preparation.targets[k].varies:
                 continue
-            target = scaler.standardise(value)
-            self.mixtures[k].learn(opinions[:, k], target)
+            target = self.preparation.in_units(k, value)
+            self.mixtures[k].learn(opinions[k], target)
             self.quantiles[k].learn(target - mixed[k])
-            squares.append((np.append(opinions[:, k], mixed[k]) - target) ** 2)
+            squares.append((np.append(opinions[k], mixed[k]) - target) ** 2 / self.preparation.variance(k))
         if not squares:
             return
         self.concluded += 1
@@ -116,21 +141,20 @@ class Committee:
         self.recent_errors += (errors - self.recent_errors) * max(1 / self.concluded, RECENT)
         self.drift.learn(errors[-1], self.samples)
 
-    def remember(self, y):
-        """Put the target in front; where it is not known the last known one stands for it."""
-        if self.history:
-            newest = np.where(np.isnan(y), self.history[0], y)
-            self.history = [newest, *self.history[:-1]]
 
+class OnlineRNN(Committee):
+    """One learner that answers all outputs and is believed whatever it says."""
 
-def bound(scaler, quantiles, mixed, level):
-    """Give the value below which the target lies with probability `level`.
-
-    A target that has been constant n times varies now with probability 1 / (n + 1), the rule of succession.
-    """
-    if scaler.varies:
-        error = quantiles.at(level)
-        return error if math.isinf(error) else scaler.unstandardise(mixed + error)
-    if 2 * min(level, 1 - level) * (scaler.n + 1) >= 1:
-        return scaler.mean
-    return -math.inf if level < 0.5 else math.inf
+    def __init__(self, learner, n_features, *, lags=0, scale=True):
+        outputs = list(range(learner.n_outputs))
+        member = Member(learner, outputs, lagged=True)
+        super().__init__(
+            [member],
+            n_features,
+            len(outputs),
+            lags,
+            scale=scale,
+            loss=learner.loss,
+            largest_opinion=math.inf,
+        )
+        self.learner = learner

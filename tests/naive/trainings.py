@@ -68,7 +68,6 @@ class WOGD(Training):
         self.readout_rate = readout_rate
         self.readout_limit = readout_limit
         self.local_regret = 0.0
-        self._last = None
 
     def project(self, block):
         """Clip the singular values of one gate's block if its Frobenius norm exceeds the threshold.
@@ -122,20 +121,17 @@ class WOGD(Training):
         """Empirical smoothness of the last update, section IV-A3 of the paper.
 
         max over M in {W, U} of |dL/dM(W', U') - dL/dM(W, U)|_F / |M' - M|_F, with readout and window as they
-        were before the update; a matrix that did not move counts as 0, and so does a learner that was never
-        updated.
+        were before the update; of those that moved, NaN if none did.
         """
-        if self._last is None:
-            return 0.0
         window, old, new = self._last
         before = window.mean_gradient(old)
         after = window.mean_gradient(old | {name: new[name] for name in ("W", "U")})
-        ratios = [0.0]
+        ratios = []
         for name in ("W", "U"):
             distance = np.linalg.norm(new[name] - old[name])
             if distance > 0:
                 ratios.append(np.linalg.norm(after[name] - before[name]) / distance)
-        return max(ratios)
+        return max(ratios, default=np.nan)
 
 
 class SGD(Training):
@@ -155,11 +151,11 @@ class SGD(Training):
 class RMSprop(Training):
     """torch.optim.RMSprop, not centred: v <- .99 v + .01 g^2, p <- p - rate g / (sqrt(v) + 1e-8)."""
 
-    def __init__(self, rate, lookback, alpha=0.99, eps=1e-8):
+    def __init__(self, rate, lookback, decay=0.99, epsilon=1e-8):
         super().__init__(lookback)
         self.rate = rate
-        self.alpha = alpha
-        self.eps = eps
+        self.decay = decay
+        self.epsilon = epsilon
 
     def prepare(self, cell, weights):
         """Start from v = 0."""
@@ -169,8 +165,9 @@ class RMSprop(Training):
     def update(self, window, weights, t):  # noqa: ARG002
         """Move all weights, C like the others."""
         g = window.last_gradient(weights)
-        v = {name: self.alpha * self.v[name] + (1 - self.alpha) * g[name] ** 2 for name in weights}
-        new = {name: weights[name] - self.rate * g[name] / (np.sqrt(v[name]) + self.eps) for name in weights}
+        v = {name: self.decay * self.v[name] + (1 - self.decay) * g[name] ** 2 for name in weights}
+        scale = {name: np.sqrt(v[name]) + self.epsilon for name in weights}
+        new = {name: weights[name] - self.rate * g[name] / scale[name] for name in weights}
         if not all_finite([*new.values(), *v.values()]):
             return None
         self.v = v
@@ -183,11 +180,11 @@ class Adam(Training):
     m <- .9 m + .1 g, v <- .999 v + .001 g^2, p <- p - rate / (1 - .9^t) m / (sqrt(v / (1 - .999^t)) + 1e-8).
     """
 
-    def __init__(self, rate, lookback, betas=(0.9, 0.999), eps=1e-8):
+    def __init__(self, rate, lookback, decays=(0.9, 0.999), epsilon=1e-8):
         super().__init__(lookback)
         self.rate = rate
-        self.betas = betas
-        self.eps = eps
+        self.decays = decays
+        self.epsilon = epsilon
 
     def prepare(self, cell, weights):
         """Start from m = v = 0."""
@@ -198,13 +195,13 @@ class Adam(Training):
     def update(self, window, weights, t):
         """Move all weights, C like the others; t counts labelled steps."""
         g = window.last_gradient(weights)
-        beta1, beta2 = self.betas
+        beta1, beta2 = self.decays
         m = {name: beta1 * self.m[name] + (1 - beta1) * g[name] for name in weights}
         v = {name: beta2 * self.v[name] + (1 - beta2) * g[name] ** 2 for name in weights}
         new = {}
         for name in weights:
             mean = m[name] / (1 - beta1**t)
-            scale = np.sqrt(v[name] / (1 - beta2**t)) + self.eps
+            scale = np.sqrt(v[name] / (1 - beta2**t)) + self.epsilon
             new[name] = weights[name] - self.rate * mean / scale
         if not all_finite([*new.values(), *m.values(), *v.values()]):
             return None
@@ -215,20 +212,21 @@ class Adam(Training):
 class EKF(Training):
     """Extended Kalman filter over theta, all weights: W, U, C and D one after the other, each row by row.
 
-    S = J P J^T + R I, K = P J^T S^-1, theta <- theta + K (y - output), P <- P - K J P + q I, from P = p0 I,
-    where J is the Jacobian of the outputs. Unknown outputs leave their rows out. For the logistic loss, with
-    p = sigmoid(z), the Jacobian of z is multiplied by p (1 - p) and R is max(p (1 - p), 1e-3).
+    S = J P J^T + R I, K = P J^T S^-1, theta <- theta + K (y - output), P <- P - K J P + q I, from P =
+    initial_variance I, where J is the Jacobian of the outputs. Unknown outputs leave their rows out. For the
+    logistic loss, with p = sigmoid(z), the Jacobian of z is multiplied by p (1 - p) and R is
+    max(p (1 - p), 1e-3).
     """
 
-    def __init__(self, lookback=5, p0=1.0, process_noise=1e-5, measurement_noise=0.1):
+    def __init__(self, lookback=5, initial_variance=1.0, process_noise=1e-5, measurement_noise=0.1):
         super().__init__(lookback)
-        self.p0 = p0
+        self.initial_variance = initial_variance
         self.process_noise = process_noise
         self.measurement_noise = measurement_noise
 
     def prepare(self, cell, weights):
-        """Start from P = p0 I."""
-        self.P = self.p0 * np.eye(sum(value.size for value in weights.values()))
+        """Start from P = initial_variance I."""
+        self.P = self.initial_variance * np.eye(sum(value.size for value in weights.values()))
         return super().prepare(cell, weights)
 
     def update(self, window, weights, t):  # noqa: ARG002
