@@ -133,7 +133,7 @@ def check_the_first_prediction_of_run_is_that_of_predict_one(make):
 def check_same_bits_in_chunks(make):
     X, y = make.stream(600)
     whole, chunked = make(), make()
-    cuts = [0, 1, 2, 2, 9, 31, 532, 600]
+    cuts = [0, 0, 1, 2, 2, 9, 31, 532, 600]
 
     parts = [chunked.run(X[begin:end], y[begin:end]) for begin, end in pairwise(cuts)]
 
@@ -155,10 +155,10 @@ def check_same_bits_in_calls_of_all_kinds(make):
 
 def check_asking_changes_nothing(make):
     X, y = make.stream()
-    model = make()
-    for x, target in zip(X, y, strict=True):
+    model, rows = make(), named(X)
+    for x, target in zip(rows, y, strict=True):
         before = model.to_bytes()
-        for asked in (x, 1e3 * x):
+        for asked in (x, {"a": 1e3}, x | {"new": 1.0}):
             model.predict_one(asked)
             model.interval_one(asked)
         assert model.weights is not model.weights
@@ -166,33 +166,17 @@ def check_asking_changes_nothing(make):
         model.learn_one(x, target)
 
     straight = make()
-    straight.run(X, y)
+    straight.run(rows, y)
     assert straight.to_bytes() == model.to_bytes()
 
 
-def check_asking_about_a_new_feature_changes_nothing(make):
+def check_same_seed_same_bits_and_another_seed_others(make):
     X, y = make.stream()
-    model = make()
-    model.run(named(X), y)
-    before = model.to_bytes()
+    answers = [bits(make(seed).run(X, y)) for seed in (5, 5, 6, None, None)]
 
-    assert np.all(np.isfinite(model.predict_one({"a": 1.0, "z": 2.0})))
-    assert model.feature_names == list(NAMES)
-    assert before == model.to_bytes()
-
-
-def check_same_seed_same_bits(make):
-    X, y = make.stream()
-
-    assert bits(make(seed=5).run(X, y)) == bits(make(seed=5).run(X, y))
-
-
-@only(lambda make: not isinstance(getattr(make(), "cell", None), Linear))  # which draws no weights
-def check_another_seed_gives_other_answers(make):
-    X, y = make.stream()
-    answers = [bits(make(seed).run(X, y)) for seed in (5, 6, None, None)]
-
-    assert len(set(answers)) == 4
+    draws = not isinstance(getattr(make(), "cell", None), Linear)
+    assert answers[0] == answers[1]
+    assert len(set(answers)) == (4 if draws else 1)
 
 
 @only(lambda make: isinstance(make(), Committee))
@@ -440,14 +424,6 @@ def check_answers_have_the_shape_of_the_targets(make):
     assert all(isinstance(answer, float if make.n_outputs is None else np.ndarray) for answer in answers)
 
 
-def check_no_rows_are_no_rows(make):
-    X, y = make.stream()
-    model = make()
-
-    assert y[:0].shape == model.run(X[:0], y[:0]).shape
-    assert (model.n_samples, model.steps) == (0, 0)
-
-
 # Missing features and new ones
 
 
@@ -475,13 +451,6 @@ def check_a_missing_feature_stands_for_its_mean(make):
         filled, missing = x.copy(), x.copy()
         filled[i], missing[i] = means[i], NAN
         assert bits(model.predict_one(filled)) == bits(model.predict_one(missing))
-
-
-def check_rows_with_nothing_known_are_answered(make):
-    model = make()
-    answers = model.run(np.full((30, N_FEATURES), NAN), make.stream(30)[1])
-
-    assert np.all(np.isfinite(answers))
 
 
 REMEMBERED = re.compile("moment|surprises|window_inputs")  # arrays of what was seen, not of weights
@@ -719,6 +688,7 @@ HOSTILE = {
     "constant": lambda n: np.ones((n, N_FEATURES)),
     "absurd": lambda n: np.where(np.arange(n * N_FEATURES).reshape(n, -1) % 7 == 0, 1e300, 1.0),
     "tiny": lambda n: np.full((n, N_FEATURES), 1e-300),
+    "missing": lambda n: np.full((n, N_FEATURES), NAN),
     "jump": lambda n: np.repeat([[0.0], [1e6]], n // 2, axis=0) * np.ones(N_FEATURES),
     "alternating": lambda n: np.tile([[1e12], [-1e12]], (n // 2, 1)) * np.ones(N_FEATURES),
 }
@@ -727,7 +697,7 @@ HOSTILE = {
 def check_absurd_values_leave_it_finite(make):
     for what, rows in HOSTILE.items():
         X = rows(200)
-        targets = X[:, 0] > 0 if make.probability else X[:, 0]
+        targets = X[:, 0] > 0 if make.probability else np.nan_to_num(X[:, 0])
         y = targets if make.n_outputs is None else np.stack([targets] * make.n_outputs, axis=1)
         model = make()
         assert np.all(np.isfinite(model.run(X, y))), what
