@@ -12,7 +12,7 @@ import numpy as np
 
 from elman import state
 from elman._core import core
-from elman.arguments import number, whole_number
+from elman.arguments import instance, number, whole_number
 from elman.models._rows import Columns, Outputs
 
 if TYPE_CHECKING:
@@ -211,6 +211,7 @@ class Model(ABC):
         return model
 
     def _restore(self, shape: dict[str, Any], arrays: state.Arrays) -> None:
+        _check_shape(**shape)
         names = shape["names"]
         columns = Columns(shape["n_inputs"], None if names is None else tuple(names))
         outputs = Outputs(shape["n_outputs"], shape["scalar"], self._outputs.probability)
@@ -289,6 +290,19 @@ class Model(ABC):
         # A plain target must not slip in before the first one is recorded.
         native.expect(columns.names, outputs.scalar and outputs.count is not None)
         self._native, self._columns, self._outputs = native, columns, outputs
+
+
+def _check_shape(*, n_inputs: Any, names: Any, n_outputs: Any, scalar: Any) -> None:
+    """Raise unless rows and targets can be so: the core trusts that there is a name for every input."""
+    if names is not None and not (
+        all(isinstance(name, str) for name in names) and len(set(names)) == len(names) == n_inputs
+    ):
+        raise ValueError(f"{n_inputs!r} inputs cannot have the names {names!r}")
+    instance("scalar", scalar, bool)
+    if n_outputs is not None:
+        whole_number("n_outputs", n_outputs, at_least=1)
+        if scalar and n_outputs > 1:
+            raise ValueError(f"targets of {n_outputs} values cannot be plain numbers")
 
 
 def _part(configuration: Part) -> tuple[str, dict[str, list[float]]]:
