@@ -24,8 +24,8 @@ namespace {
 
 // Of a cell, a training or a readout: its name and its numbers.
 using NamedPart = std::pair<std::string, std::map<std::string, std::vector<double>>>;
-// Window, cell, training, readout, and whether it sees the last targets.
-using NamedMember = std::tuple<int, NamedPart, NamedPart, NamedPart, bool>;
+// Number, window, cell, training, readout, and whether it sees the last targets and the features.
+using NamedMember = std::tuple<int, int, NamedPart, NamedPart, NamedPart, bool, bool>;
 
 elman::Part part(const NamedPart& named) { return {named.first, elman::Options(named.second)}; }
 
@@ -171,9 +171,9 @@ void construct(NativeModel* self, int n_features, int n_outputs, int lags, bool 
                                   double_precision,
                                   joint,
                                   {}};
-  for (const auto& [window, cell, training, readout, lagged] : members) {
-    require(window > 0, "a window is out of range");
-    options.members.push_back({window, part(cell), part(training), part(readout), lagged});
+  for (const auto& [number, window, cell, training, readout, lagged, features] : members) {
+    require(number >= 0 && window > 0, "a window is out of range");
+    options.members.push_back({number, window, part(cell), part(training), part(readout), lagged, features});
   }
   new (self) NativeModel(options);
 }

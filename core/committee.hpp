@@ -20,9 +20,11 @@
 namespace elman {
 
 struct MemberOptions {
+  int number;  // by which it is known when a committee grows and others leave it
   int window;
   Part cell, training, readout;
-  bool lagged;  // sees the last targets, too: before the features, the newest first
+  bool lagged;    // sees the last targets, before the features, the newest first
+  bool features;  // sees the features
 };
 
 struct CommitteeOptions {
@@ -45,9 +47,10 @@ class Committee {
       : preparation_(options.columns, {options.scale, options.scale && options.loss == Loss::squared}),
         n_outputs_(options.columns.outputs),
         n_members_(int(options.members.size())),
+        numbers_(labels(options.members)),
         joint_(options.joint),
         probability_(options.loss == Loss::logistic),
-        mixtures_(n_outputs_, Mixture(n_members_)),
+        mixtures_(n_outputs_, Mixture(Axis("member", numbers_))),
         quantiles_(n_outputs_),
         recent_errors_(n_members_ + 1),
         mean_errors_(n_members_ + 1),
@@ -119,7 +122,9 @@ class Committee {
 
   // Walks the whole state, see Archive. `restored` must follow if anything was written.
   void exchange(Archive& archive) {
-    const Axis members{"member or all", recent_errors_.size()};
+    std::vector<Label> and_all = numbers_;
+    and_all.push_back({std::uint64_t(-1)});
+    const Axis members{"member or all", and_all};
     archive.value("samples", samples_);
     archive.value("steps", steps_);
     archive.value("concluded", concluded_);
@@ -134,7 +139,7 @@ class Committee {
     }
     for (std::size_t s = 0; s < seats_.size(); ++s) {
       PrefixedArchive own(archive, "output" + std::to_string(s / n_members_) + ".member" +
-                                       std::to_string(s % n_members_) + ".");
+                                       std::to_string(numbers_[s % n_members_][0]) + ".");
       seats_[s].learner->exchange(own);
     }
   }
@@ -149,7 +154,7 @@ class Committee {
     graft([&](Archive& archive) { former.exchange(archive); }, [&](Archive& archive) { exchange(archive); });
     for (int k = former.n_outputs_; !joint_ && k < n_outputs_; ++k)
       for (int m = 0; m < n_members_; ++m)
-        graft([&](Archive& archive) { former.learner(m, 0).exchange(archive); },
+        graft([&](Archive& archive) { learner(m, 0).exchange(archive); },
               [&](Archive& archive) { learner(m, k).exchange(archive); });
   }
 
@@ -179,7 +184,8 @@ class Committee {
   static Seat seat(const CommitteeOptions& options, const MemberOptions& member, int output) {
     const Columns& all = options.columns;
     const int n_outputs = options.joint ? all.outputs : 1, lags = member.lagged ? all.lags : 0;
-    const LearnerOptions own{{n_outputs, lags, all.features},
+    const int features = member.features ? all.features : 0;
+    const LearnerOptions own{{n_outputs, lags, features},
                              n_outputs,
                              member.window,
                              options.loss,
@@ -192,6 +198,12 @@ class Committee {
     else
       learner = std::make_unique<LearnerOf<float>>(own);
     return {std::move(learner), output, n_outputs, output * all.lags};
+  }
+
+  static std::vector<Label> labels(const std::vector<MemberOptions>& members) {
+    std::vector<Label> numbers;
+    for (const MemberOptions& member : members) numbers.push_back({std::uint64_t(member.number)});
+    return numbers;
   }
 
   std::size_t seat_of(int member, int output) const {
@@ -308,6 +320,7 @@ class Committee {
 
   Preparation preparation_;
   int n_outputs_, n_members_;
+  std::vector<Label> numbers_;  // of the members
   bool joint_, probability_;
   std::vector<Seat> seats_;  // of the first output, then of the second, ...; a joint one answers them all
   std::vector<Mixture> mixtures_;

@@ -479,7 +479,7 @@ def check_growth_keeps_every_number_and_knows_nothing_of_the_new_feature(make):
             assert Counter(known[name].tolist()) <= Counter(kept.tolist()), name
             continue
         for axis, of in enumerate(axes):
-            if of in ("input", "column"):
+            if of in ("input", "column") and kept.shape != known[name].shape:  # some see no features
                 place = {"input": -2, "column": -1}[of]  # the last input is the constant
                 assert not REMEMBERED.search(name) or not kept.take(place, axis).any(), name
                 kept = np.delete(kept, place, axis)

@@ -51,11 +51,62 @@ def test_no_default_member_has_too_large_a_filter(n_inputs):
     assert len({member.name for member in members}) == len(members)
     for member in members:
         state = arrays(sized(Committee([member], dtype="float64"), n_inputs), "output0.member0.")
-        assert state["window_inputs"].shape == (0, n_inputs + 6 * member.lagged + 1)
+        assert state["window_inputs"].shape == (0, member.n_inputs(n_inputs, 6) + 1)
         for name in {"covariance", "least_squares"} & state.keys():
             assert state[name].size <= LARGEST_FILTER * (LARGEST_FILTER + 1) // 2
     if n_inputs <= 10:
         assert len(members) == len(DEFAULT_MEMBERS)
+
+
+def test_the_limit_holds_when_features_appear_later():
+    model = Committee()
+    rng = np.random.default_rng(0)
+    model.run([{"a": x} for x in rng.normal(size=50).tolist()], rng.normal(size=50))
+    for width in (400, 2000):
+        model.learn_one({f"f{i}": 1.0 for i in range(width)}, 0.0)
+
+        sizes = [size for name, size in sizes_of_filters(model)]
+        assert max(sizes) <= LARGEST_FILTER * (LARGEST_FILTER + 1) // 2
+        assert len(model.to_bytes()) < 5_000_000
+        assert sum(model.weights.values()) == pytest.approx(1)
+
+
+def sizes_of_filters(model):
+    for name, array in arrays(model).items():
+        if name.endswith(("covariance", "least_squares")):
+            yield name, array.size
+
+
+def test_a_member_that_stays_keeps_what_it_has_learned_when_others_leave():
+    model = Committee()
+    series = np.sin(np.arange(400) / 9)
+    model.run([{"a": 0.0}] * 400, series)
+    before = arrays(model, "output0.member8.")["D"][0, :6]  # linear RLS, of the past targets
+    model.learn_one({f"f{i}": 0.0 for i in range(1200)}, None)
+
+    assert "linear Kalman filter" not in [member.name for member in model.members]
+    assert np.array_equal(before, arrays(model, "output0.member8.")["D"][0, :6])
+
+
+@pytest.mark.parametrize("width", [900, 1001, 1500])
+def test_noise_in_many_columns_costs_little_against_the_mean(width):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(1200, width)), rng.normal(size=1200)
+
+    predictions = Committee().run(X, y)
+
+    assert np.mean((predictions - y)[100:] ** 2) < 1.08 * y.var()
+
+
+def test_many_columns_leave_the_past_targets_in_sight():
+    rng = np.random.default_rng(2)
+    noise, y = rng.normal(size=1000), np.zeros(1000)
+    for t in range(1, 1000):
+        y[t] = 0.95 * y[t - 1] + noise[t]
+
+    predictions = Committee().run(rng.normal(size=(1000, 1200)), y)
+
+    assert np.mean((predictions - y)[300:] ** 2) < 1.2 * noise.var()
 
 
 def test_wide_rows_stay_finite_and_small():

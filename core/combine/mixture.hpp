@@ -17,7 +17,10 @@ class Mixture {
  public:
   static constexpr double kDiscount = 0.999;
 
-  explicit Mixture(int members) : regret_(members), variation_(members), weights_(members) { weigh(); }
+  explicit Mixture(const Axis& members)
+      : members_(members), regret_(members.size()), variation_(members.size()), weights_(members.size()) {
+    weigh();
+  }
 
   const Buffer<double>& weights() const { return weights_; }
 
@@ -47,9 +50,8 @@ class Mixture {
   }
 
   void exchange(Archive& archive) {
-    const Axis members{"member", regret_.size()};
-    archive.vector("regret", regret_.data(), members);
-    archive.vector("variation", variation_.data(), members);
+    archive.vector("regret", regret_.data(), members_);
+    archive.vector("variation", variation_.data(), members_);
     archive.value("range", range_);
     weigh();
   }
@@ -65,6 +67,7 @@ class Mixture {
     for (double& w : weights_) w = sum > 0 ? w / sum : 1 / double(weights_.size());
   }
 
+  Axis members_;
   Buffer<double> regret_, variation_, weights_;
   double range_ = 0;
 };

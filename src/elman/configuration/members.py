@@ -27,8 +27,8 @@ class Member:
         What `Committee.weights` and `Committee.explain` call it.
     cell, training, readout
         As for `OnlineRNN`.
-    lagged
-        Whether it sees the last targets besides the features.
+    lagged, features
+        Whether it sees the last targets, and whether it sees the features.
 
     Examples
     --------
@@ -41,6 +41,7 @@ class Member:
     training: Training
     readout: Readout
     lagged: bool = False
+    features: bool = True
 
     def __post_init__(self) -> None:
         instance("name", self.name, str)
@@ -48,25 +49,34 @@ class Member:
         Training.checked("training", self.training)
         Readout.checked("readout", self.readout)
         instance("lagged", self.lagged, bool)
+        instance("features", self.features, bool)
         if isinstance(self.cell, Linear) and not self.readout.skip:
             raise ValueError(f"a Linear() cell needs a readout with skip=True, got {self.readout!r}")
 
-    def fitting(self, n_inputs: int) -> Member | None:
-        """Return this member, smaller if its filter would grow too large for so many inputs, or None."""
+    def n_inputs(self, n_features: int, lags: int) -> int:
+        """Return how many columns it sees of rows of `n_features` features with `lags` past targets."""
+        return n_features * self.features + lags * self.lagged
+
+    def fitting(self, n_features: int, lags: int) -> Member | None:
+        """Return this member if its filter is not too large for such rows, or what is left of it.
+
+        First it gets smaller; then, if it sees past targets, it sees only those; otherwise there is none.
+        """
         member = self
-        while _filtered(member, n_inputs) > LARGEST_FILTER:
+        while member._filtered(n_features, lags) > LARGEST_FILTER:
             if member.cell.n_hidden <= _FEWEST_HIDDEN:
-                return None
+                alone = replace(self, features=False)
+                return alone.fitting(0, lags) if self.lagged and lags and self.features else None
             member = replace(member, cell=replace(member.cell, n_hidden=member.cell.n_hidden - 1))
         return member
 
-
-def _filtered(member: Member, n_inputs: int) -> int:
-    """Return how many weights have a covariance of their own, which costs their square at each row."""
-    readout = member.cell.n_hidden + (n_inputs + 1) * member.readout.skip
-    if isinstance(member.training, EKF):
-        return member.cell.n_weights(n_inputs) + readout
-    return readout if isinstance(member.readout, RLS) else 0
+    def _filtered(self, n_features: int, lags: int) -> int:
+        """Return how many weights have a covariance of their own, which costs their square at each row."""
+        n_inputs = self.n_inputs(n_features, lags)
+        readout = self.cell.n_hidden + (n_inputs + 1) * self.readout.skip
+        if isinstance(self.training, EKF):
+            return self.cell.n_weights(n_inputs) + readout
+        return readout if isinstance(self.readout, RLS) else 0
 
 
 _SKIP, _NO_SKIP = Gradient(skip=True), Gradient()
@@ -95,23 +105,39 @@ DEFAULT_MEMBERS = (
         EKF(lookback=1, initial_variance=1.0, process_noise=1e-5, measurement_noise=0.1),
         _SKIP,
     ),
-    # So sure that all weights are 0 that it says what the scaling says. On noise nothing is better.
-    Member("mean so far", Linear(), WOGD(window=1), RLS(forgetting=1.0, initial_variance=1e-9)),
+    # It sees nothing and is sure that its one weight is 0, so it says what the scaling says. On noise nothing
+    # is better.
+    Member(
+        "mean so far",
+        Linear(),
+        WOGD(window=1),
+        RLS(forgetting=1.0, initial_variance=1e-9),
+        features=False,
+    ),
 )
-
 
 # Where no covariance fits: a linear model that costs a few operations a weight.
 _WIDE = Member("linear Adam", Linear(), Adam(rate=0.003, lookback=1), _SKIP)
 
 
-def default_members(n_inputs: int, lags: int) -> tuple[Member, ...]:
-    """Return the members for rows of `n_inputs` features and `lags` past targets.
+DEFAULT_NAMES = [member.name for member in (*DEFAULT_MEMBERS, _WIDE)]
+
+
+def default_members(n_features: int, lags: int) -> tuple[Member, ...]:
+    """Return the members for rows of `n_features` features and `lags` past targets.
 
     Without features everyone needs the past targets. Wide rows get smaller networks, very wide ones fewer.
     """
     members: Iterable[Member] = DEFAULT_MEMBERS
-    if n_inputs == 0:
-        members = (replace(member, lagged=True) for member in members)
-    sized = [member.fitting(n_inputs + lags * member.lagged) for member in members]
+    if n_features == 0:
+        members = (replace(member, lagged=member.features) for member in members)
+    return fitting_members(members, n_features, lags)
+
+
+def fitting_members(members: Iterable[Member], n_features: int, lags: int) -> tuple[Member, ...]:
+    """Return what is left of the members for rows so wide, and a model that fits where no linear one does."""
+    sized = [member.fitting(n_features, lags) for member in members]
     fitting = tuple(member for member in sized if member is not None)
-    return fitting if len(fitting) > 1 else (*fitting, _WIDE)
+    if any(isinstance(member.cell, Linear) and member.features for member in fitting):
+        return fitting
+    return (*fitting, _WIDE)

@@ -228,7 +228,7 @@ class Model(ABC):
         So a few damaged bytes cannot make the core take memory for a model that they do not hold.
         """
         fewest = 4 * sum(
-            member.cell.n_weights(n_inputs + self.lags * member.lagged)
+            member.cell.n_weights(member.n_inputs(n_inputs, self.lags))
             for member in self._members_for(n_inputs)
         )
         if max(fewest, 24 * n_inputs, 24 * n_outputs) > n_bytes:
@@ -257,17 +257,23 @@ class Model(ABC):
     def _new_native(self, n_inputs: int, n_outputs: int) -> CoreModel:
         members = [
             (
+                place,
                 member.training.window,
                 _part(member.cell),
                 _part(member.training),
                 _part(member.readout),
                 member.lagged,
+                member.features,
             )
-            for member in self._members_for(n_inputs)
+            for place, member in self._numbered(self._members_for(n_inputs))
         ]
         return core.Model(
             n_features=n_inputs, n_outputs=n_outputs, lags=self.lags, members=members, **self._options()
         )
+
+    def _numbered(self, members: tuple[Member, ...]) -> list[tuple[int, Member]]:
+        """Return each member with a number that it keeps when the model grows."""
+        return list(enumerate(members))
 
     def _fitting(self, columns: Columns, outputs: Outputs) -> CoreModel:
         """Return the compiled model that fits: the present one, a grown copy of it, or a new one."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from elman.arguments import instance, one_of, whole_number
 from elman.configuration.cells import Cell
-from elman.configuration.members import Member, default_members
+from elman.configuration.members import DEFAULT_NAMES, Member, default_members, fitting_members
 from elman.configuration.readouts import Readout
 from elman.configuration.training import Training
 from elman.models._model import Model
@@ -76,6 +76,7 @@ class Committee(Model):
         self.threads = int(threads)
         self.dtype = one_of("dtype", dtype, ("float32", "float64"))
         self._members = None if members is None else _checked_members(members)
+        self._given = members is not None
         super().__init__(lags=lags, seed=seed)
 
     def __repr__(self) -> str:
@@ -143,7 +144,14 @@ class Committee(Model):
         super()._keep(native, columns, outputs)
 
     def _members_for(self, n_inputs: int) -> tuple[Member, ...]:
-        return self._members or default_members(n_inputs, self.lags)
+        if self._members is None:
+            return default_members(n_inputs, self.lags)
+        return self._members if self._given else fitting_members(self._members, n_inputs, self.lags)
+
+    def _numbered(self, members: tuple[Member, ...]) -> list[tuple[int, Member]]:
+        if self._given:
+            return super()._numbered(members)
+        return [(DEFAULT_NAMES.index(member.name), member) for member in members]
 
     def _options(self) -> dict[str, Any]:
         return {
@@ -156,6 +164,7 @@ class Committee(Model):
     def _configuration(self) -> dict[str, Any]:
         return {
             "members": None if self._members is None else [_described(member) for member in self._members],
+            "given": self._given,
             "lags": self.lags,
             "threads": self.threads,
             "dtype": self.dtype,
@@ -165,10 +174,12 @@ class Committee(Model):
     @classmethod
     def _configured(cls, configuration: dict[str, Any]) -> Self:
         listed = configuration["members"]
-        return cls(
+        model = cls(
             None if listed is None else [_member(description) for description in listed],
             **{name: configuration[name] for name in ("lags", "threads", "dtype", "seed")},
         )
+        model._given = instance("given", configuration["given"], bool)
+        return model
 
 
 def _described(member: Member) -> dict[str, Any]:
@@ -178,6 +189,7 @@ def _described(member: Member) -> dict[str, Any]:
         "training": member.training.described(),
         "readout": member.readout.described(),
         "lagged": member.lagged,
+        "features": member.features,
     }
 
 
@@ -188,6 +200,7 @@ def _member(description: dict[str, Any]) -> Member:
         Training.configured(description["training"]),
         Readout.configured(description["readout"]),
         description["lagged"],
+        description["features"],
     )
 
 
