@@ -201,7 +201,7 @@ def test_the_share_below_a_quantile_is_its_level_up_to_how_far_it_moved():
         quantiles.learn(error)
     before, below = np.array(quantiles.quantiles), np.zeros(len(LEVELS))
     for error in errors[1000:]:
-        below += error / quantiles.unit <= np.array(quantiles.quantiles)
+        below += error <= np.array(quantiles.errors)
         quantiles.learn(error)
     moved = np.array(quantiles.quantiles) - before
 

@@ -1,9 +1,12 @@
 // How wrong a forecast will be: quantiles of its errors that keep their coverage on any stream.
 //
 // Each quantile moves up when an error lies above it and down when one does not, in proportion to its level:
-// online conformal prediction (Gibbs and Candes 2021; Angelopoulos, Candes and Tibshirani 2023). However the
-// errors come, the share of them below it tends to its level. They are measured in units of the recent error,
-// so that calm and wild times get the width they need.
+// online conformal prediction (Gibbs and Candes 2021; Angelopoulos, Candes and Tibshirani 2023). It moves in
+// units of the recent error, so that calm and wild times get the width they need. Such units can be played
+// with: where more errors than `kPatience` too many, or too few, have come to lie below it, the quantile is
+// moved besides in units of the largest recent error, in proportion to their number. However the errors come,
+// the share of n of them that lie below it therefore differs from its level by no more than about (kPatience
+// + range / (kInsistence largest)) / n.
 #pragma once
 
 #include <algorithm>
@@ -20,25 +23,27 @@ class Quantiles {
   // The error below which a share of `level` of the errors is expected; infinite before there were any.
   double at(double level) const {
     if (count_ < kFirst) return level < 0.5 ? -HUGE_VAL : HUGE_VAL;
-    std::array<double, kLevels> sorted = quantiles_;
-    std::sort(sorted.begin(), sorted.end());
     const double z = normal_quantile(level);
     std::size_t j = 1;
     while (j + 1 < kLevels && normal_quantile(kLevel[j]) < z) ++j;
     const double left = normal_quantile(kLevel[j - 1]), right = normal_quantile(kLevel[j]);
     const double share = (z - left) / (right - left);
-    return unit() * (sorted[j - 1] + share * (sorted[j] - sorted[j - 1]));
+    return error_at(j - 1) + share * (error_at(j) - error_at(j - 1));
   }
 
   void learn(double error) {
-    const double relative = error / unit();
+    error = std::clamp(error, -kAbsurd, kAbsurd);
     if (count_ >= kFirst) {
       const double fading = count_ > kSettled ? 0 : std::pow(double(count_ - kFirst + 1), -0.6);
       const double step = kStep * std::max(fading, kSmallestStep);
-      for (std::size_t j = 0; j < kLevels; ++j)
-        quantiles_[j] += step * (kLevel[j] - (relative <= quantiles_[j] ? 1 : 0));
+      for (std::size_t j = 0; j < kLevels; ++j) {
+        const double surplus = kLevel[j] - (error <= error_at(j) ? 1 : 0);
+        quantiles_[j] += step * surplus;
+        missing_[j] += surplus;
+      }
     }
     ++count_;
+    largest_ = std::max(std::abs(error), largest_ * (1 - kFadeOfLargest));
     const double weight = std::max(1 / double(count_), kFade);
     variance_ +=
         (std::min(error * error, count_ > kFirst ? kLimit * variance_ : HUGE_VAL) - variance_) * weight;
@@ -46,7 +51,9 @@ class Quantiles {
 
   void exchange(Archive& archive) {
     archive.vector("quantiles", quantiles_.data(), {"level", kLevels});
+    archive.vector("missing_below", missing_.data(), {"level", kLevels});
     archive.value("error_variance", variance_);
+    archive.value("largest_error", largest_);
     archive.value("error_count", count_);
   }
 
@@ -61,7 +68,18 @@ class Quantiles {
   static constexpr double kFade = 0.03;           // share of the newest error in the unit
   static constexpr double kLimit = 25;  // one error raises the variance no further than by this factor
 
-  double unit() const { return std::sqrt(variance_) + 1e-12; }
+  static constexpr double kPatience = 40;      // errors too many or too few below a quantile
+  static constexpr double kInsistence = 0.05;  // of the largest recent error, for every further one
+  static constexpr double kFadeOfLargest = 0.001;
+  static constexpr double kAbsurd = 1e100;     // its square is still a number
+  static constexpr double kSmallest = 1e-200;  // so that an error of 0 lies between the quantiles of zeros
+
+  // The j-th quantile.
+  double error_at(std::size_t j) const {
+    const double unit = std::sqrt(variance_) + kSmallest;
+    const double beyond = std::max(std::abs(missing_[j]) - kPatience, 0.0);
+    return unit * quantiles_[j] + std::copysign(kInsistence * largest_ * beyond, missing_[j]);
+  }
 
   // Of the standard normal distribution, to three digits (Abramowitz and Stegun 26.2.23): the abscissa in
   // which quantiles are interpolated. Rounding to a level of 1 must not make it infinite, nor the error of
@@ -76,7 +94,8 @@ class Quantiles {
 
   std::array<double, kLevels> quantiles_ = {-2.576, -2.326, -1.96, -1.645, -1.282, -0.674,
                                             0.674,  1.282,  1.645, 1.96,   2.326,  2.576};
-  double variance_ = 0;
+  std::array<double, kLevels> missing_ = {};  // errors below each quantile that its level asks for and lacks
+  double variance_ = 0, largest_ = 0;
   std::int64_t count_ = 0;
 };
 

@@ -19,7 +19,7 @@ struct Moments {
   static constexpr double kLimit = 10;        // in standard deviations
   static constexpr double kFault = 1000;      // in standard deviations
   static constexpr double kAbsurd = 1e100;    // its square is still a number
-  static constexpr double kConstant = 1e-12;  // a spread below this share of the mean is rounding
+  static constexpr double kConstant = 1e-15;  // a spread below this share of the mean is rounding
 
   double count = 0, mean = 0, variance = 0;
 

@@ -82,7 +82,7 @@ class Committee:
             [self.bound(k, z, level) for k, z in enumerate(mixed)]
             for level in ((1 - coverage) / 2, (1 + coverage) / 2)
         )
-        return np.array([answer, low, high])
+        return np.array([answer, low, np.maximum(low, high)])
 
     def bound(self, k, mixed, level):
         """Give the value below which the target of output k lies with probability `level`.
@@ -95,7 +95,7 @@ class Committee:
             return target.mean
         unknown = -math.inf if level < 0.5 else math.inf
         error = self.quantiles[k].at(level) if target.varies else unknown
-        end = error if math.isinf(error) else self.preparation.restored(k, mixed + error)
+        end = self.preparation.restored(k, mixed) + error
         return end if self.loss == "squared" else min(max(end, 0.0), 1.0)
 
     def answer(self, x, coverage=0.9):
@@ -131,7 +131,7 @@ class Committee:
                 continue
             target = self.preparation.in_units(k, value)
             self.mixtures[k].learn(opinions[k], target)
-            self.quantiles[k].learn(target - mixed[k])
+            self.quantiles[k].learn(value - self.preparation.restored(k, mixed[k]))
             squares.append((np.append(opinions[k], mixed[k]) - target) ** 2 / self.preparation.variance(k))
         if not squares:
             return

@@ -17,17 +17,23 @@ def normal_quantile(level):
 
 
 class Quantiles:
-    """The error below which a given share of the errors lies, in units of their recent size."""
+    """The error below which a given share of the errors lies: in units of their recent size, and beyond."""
 
     def __init__(self):
         self.quantiles = list(NORMAL)
-        self.variance = 0.0
+        self.missing = [0.0] * len(LEVELS)
+        self.variance = self.largest = 0.0
         self.count = 0
 
     @property
-    def unit(self):
-        """Root of the recent mean square of the errors."""
-        return math.sqrt(self.variance) + 1e-12
+    def errors(self):
+        """Each quantile as an error: 40 errors too few below it are borne, then it moves by the largest."""
+        unit = math.sqrt(self.variance) + 1e-200
+        beyond = [math.copysign(max(abs(n) - 40, 0), n) for n in self.missing]
+        return [
+            unit * quantile + 0.05 * self.largest * n
+            for quantile, n in zip(self.quantiles, beyond, strict=True)
+        ]
 
     def at(self, level):
         """Interpolate (beyond the ends: extrapolate) linearly in the normal quantile of the level.
@@ -36,13 +42,12 @@ class Quantiles:
         """
         if self.count < 2:
             return -math.inf if level < 0.5 else math.inf
-        places = [normal_quantile(known) for known in LEVELS]
-        values = sorted(self.quantiles)
+        places, values = [normal_quantile(known) for known in LEVELS], self.errors
         z = normal_quantile(level)
         right = next((j for j in range(1, len(places) - 1) if places[j] >= z), len(places) - 1)
         left = right - 1
         slope = (values[right] - values[left]) / (places[right] - places[left])
-        return self.unit * (values[left] + slope * (z - places[left]))
+        return values[left] + slope * (z - places[left])
 
     def learn(self, error):
         """Move every quantile up by step * level, and down by step if the error is not above it.
@@ -52,11 +57,10 @@ class Quantiles:
         if self.count >= 2:
             number = self.count - 1  # of this error among those that move quantiles
             step = 1.5 * max(number**-0.6, 0.02)
-            covered = [error / self.unit <= quantile for quantile in self.quantiles]
-            self.quantiles = [
-                quantile + step * (level - inside)
-                for quantile, level, inside in zip(self.quantiles, LEVELS, covered, strict=True)
-            ]
+            surplus = [level - (error <= at) for level, at in zip(LEVELS, self.errors, strict=True)]
+            self.quantiles = [q + step * s for q, s in zip(self.quantiles, surplus, strict=True)]
+            self.missing = [n + s for n, s in zip(self.missing, surplus, strict=True)]
         self.count += 1
+        self.largest = max(abs(error), 0.999 * self.largest)
         square = error**2 if self.count <= 2 else min(error**2, 25 * self.variance)
         self.variance += (square - self.variance) * max(1 / self.count, 0.03)

@@ -29,7 +29,7 @@ class Scaler:
     @property
     def varies(self):
         """Whether the column has varied by more than rounding."""
-        return self.n >= 2 and self.sd > 1e-12 * abs(self.mean)
+        return self.n >= 2 and self.sd > 1e-15 * abs(self.mean)
 
     def observe(self, value):
         """Take one value in; NaN is ignored and outliers are pulled to 10 standard deviations.
