@@ -11,6 +11,7 @@ import typer
 from elman import runs
 from elman.cli import options, sources
 from elman.cli.console import err, headline, out, tell
+from elman.cli.files import refuse_overwriting
 from elman.cli.progress import learning
 from elman.cli.report import as_json, errors_table
 from elman.models import catalogue
@@ -45,6 +46,7 @@ def compare(  # noqa: PLR0917 - typer makes an option of each
     """
     if plot is not None:
         options.check_plot(plot)
+    refuse_overwriting({"--plot": plot}, {"the input": file})
     source = sources.open_csv(file, target, ignore or [])
     say = err if as_object else out
     headline(say, source.stream.name, source.stream.target)

@@ -71,4 +71,6 @@ def _code_and_message(error: Exception) -> tuple[int, str]:
         return SYSTEM, str(error)
     if isinstance(error, ValueError):
         return DATA, str(error)
+    if isinstance(error, MemoryError):
+        return SYSTEM, "there is not enough memory"
     return SYSTEM, f"{type(error).__name__}: {error} (a fault in elman; --debug shows where)"

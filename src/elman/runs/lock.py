@@ -91,7 +91,11 @@ def _check_is_lock(path: Path, descriptor: int) -> None:
     """Refuse a file that something else than `acquire` has made: it would be overwritten and removed."""
     found = os.fstat(descriptor)
     content = os.pread(descriptor, 1000, 0) if hasattr(os, "pread") and stat.S_ISREG(found.st_mode) else b""
-    if found.st_nlink > 1 or not stat.S_ISREG(found.st_mode) or (content and not _SIGNATURE.fullmatch(content)):
+    if (
+        found.st_nlink > 1
+        or not stat.S_ISREG(found.st_mode)
+        or (content and not _SIGNATURE.fullmatch(content))
+    ):
         raise FileExistsError(errno.EEXIST, f"{path} is in the way: elman did not make it")
 
 

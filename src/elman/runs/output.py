@@ -52,9 +52,9 @@ _OTHER = "; name another file, or remove this one"
 class Output:
     """A CSV file of `Outcome`, written in the order of the rows.
 
-    A file that exists and that elman did not write is refused: what is at the path must be empty, begin with the
-    first line of such a file, or, to go on with it, be the very file that was there when a state was saved.
-    While it is open no other process can open it as its output.
+    A file that exists and that elman did not write is refused: what is at the path must be empty, begin with
+    the first line of such a file, or, to go on with it, be the very file that was there when a state was
+    saved. While it is open no other process can open it as its output.
 
     Parameters
     ----------
@@ -91,22 +91,28 @@ class Output:
         flags = (os.O_RDWR if keeps else os.O_WRONLY) | os.O_CREAT | getattr(os, "O_BINARY", 0)
         self._file: BinaryIO = os.fdopen(os.open(path, flags, 0o666), "r+b" if keeps else "wb")
         try:
-            if keeps:
-                if not lock.take(self._file.fileno()):
-                    raise BlockingIOError(errno.EAGAIN, "another process writes its predictions there", self._path)
-                self._check(size, checksum, begun=begun)
-                self._file.truncate(size)
-                self._file.seek(size)
-            elif size:
-                raise ValueError(f"{self._path} is no file that can be gone on with")
+            self._begin(size, checksum, begun=begun, keeps=keeps)
             if not size:
                 self._write([",".join(["row", *column_names(targets, Outcome._fields)])])
         except BaseException:
             self._file.close()
             raise
 
+    def _begin(self, size: int, checksum: int | None, *, begun: bool, keeps: bool) -> None:
+        """Take the file if it may be written, and cut it to its first `size` bytes."""
+        if not keeps and size:
+            raise ValueError(f"{self._path} is no file that can be gone on with")
+        if not keeps:
+            return
+        if not lock.take(self._file.fileno()):
+            raise BlockingIOError(errno.EAGAIN, "another process writes its predictions there", self._path)
+        self._check(size, checksum, begun=begun)
+        self._file.truncate(size)
+        self._file.seek(size)
+
     def _check(self, size: int, checksum: int | None, *, begun: bool) -> None:
         """Refuse a file that is not this one; leave `checksum` as that of the part that is kept."""
+        self._file.seek(0)
         present = os.fstat(self._file.fileno()).st_size
         if present < size:
             raise ValueError(
@@ -166,4 +172,3 @@ class Output:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-

@@ -37,9 +37,7 @@ class Position:
 
     def after(self, X: Float64, y: Float64) -> Position:
         """Return the position after the samples of `as_arrays`, which come next."""
-        return Position(
-            self.samples + len(X), zlib.crc32(np.column_stack([X, y]).tobytes(), self.checksum)
-        )
+        return Position(self.samples + len(X), zlib.crc32(np.column_stack([X, y]).tobytes(), self.checksum))
 
 
 def as_arrays(samples: Sequence[Sample]) -> tuple[Float64, Float64]:

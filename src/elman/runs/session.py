@@ -135,10 +135,10 @@ class Session:
         after = self.run.position.after(X, y)
         if self.run.open:
             truth = bool(is_truth(X, y)[0])
-            outcome = self._settle(y[0] if truth else np.nan)
+            earlier = self._settle(y[0] if truth else np.nan)
             if truth:
                 self.run.position = after
-            self._done(outcome)
+            self._done(earlier)
             if truth or not self._room():
                 return
         answer = self._timed(self.run.ask, X[0])
@@ -211,7 +211,7 @@ def _read(samples: Iterator[Sample], most: int) -> tuple[list[Sample], Exception
     chunk: list[Sample] = []
     try:
         for _ in range(most):
-            chunk.append(next(samples))
+            chunk.append(next(samples))  # noqa: PERF401 - those before an error are kept
     except StopIteration:
         pass
     except Exception as error:  # noqa: BLE001 - raised again when the samples before it have been learned

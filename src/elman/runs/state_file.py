@@ -78,7 +78,9 @@ class StateFile:
             If the file is not held: outside of the context, or in a child of the process that entered it.
         """
         if not self._is_held():
-            raise RuntimeError(f"{self._named} is not held by this process: write it within `with StateFile(...)`")
+            raise RuntimeError(
+                f"{self._named} is not held by this process: write it within `with StateFile(...)`"
+            )
         with self._named_errors():
             # A name of its own: whoever has broken the lock never writes into the same temporary file.
             temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(8)}.tmp")

@@ -228,17 +228,16 @@ def _column(label: str, header: list[str], place: int, first: Row) -> Column:
 
 def _values(label: str, column: Column, row: Row) -> tuple[float, ...]:
     line, cells = row
+    where = f"{label}, line {line}, column {column.name!r}"
     try:
         return column.read(cells[column.place])
     except NotFiniteError as error:
         raise ValueError(
-            f"{label}, line {line}, column {column.name!r}: {_short(cells[column.place])} is not a finite number; "
+            f"{where}: {_short(cells[column.place])} is not a finite number; "
             "leave the cell empty where a value is missing"
         ) from error
     except ValueError as error:
-        raise ValueError(
-            f"{label}, line {line}, column {column.name!r}: {_short(cells[column.place])} is not {column.kind}"
-        ) from error
+        raise ValueError(f"{where}: {_short(cells[column.place])} is not {column.kind}") from error
 
 
 def _short(cell: str) -> str:
