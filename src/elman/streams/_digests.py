@@ -1,8 +1,8 @@
 """Which file a data set is: by a digest that is known, or else by the one that was seen first.
 
 The server that sends a file also says its checksum, so that shows damage only. A digest in `PINNED` was
-compared with a file from elsewhere. Where there is none, the digest of the first file that was fetched is written down
-beside the data, and another file later on is an error.
+compared with a file from elsewhere. Where there is none, the digest of the first file that was fetched is
+written down beside the data, and another file later on is an error.
 """
 
 from __future__ import annotations
