@@ -349,6 +349,16 @@ def test_going_on_without_predictions_is_said_and_leaves_no_gap_in_their_file(se
     assert [read(tmp_path / "new.csv")[place]["row"] for place in (0, -1)] == ["201", "500"]
 
 
+def test_predictions_may_go_to_a_device_or_a_pipe(series):
+    code = (
+        f'elman() {{ {sys.executable} -m elman "$@"; }}; elman run {series} {" ".join(SMALL)} --predictions '
+    )
+    for place, lines in (("/dev/null", 0), (">(cat >&2)", 501)):
+        finished = subprocess.run(["bash", "-c", code + place], capture_output=True, text=True, check=False)
+        assert finished.returncode == 0
+        assert finished.stderr.count("\n") == lines
+
+
 def test_a_file_of_predictions_has_one_writer(series, tmp_path):
     with runs.Output(tmp_path / "out.csv", ["load"]):
         result = invoke("run", series, "--predictions", tmp_path / "out.csv", *SMALL)

@@ -89,20 +89,21 @@ class Output:
         keeps = not Path(path).exists() or Path(path).is_file()  # and is no pipe, terminal or device
         # Opened as it is and looked at before a byte of it is changed.
         flags = (os.O_RDWR if keeps else os.O_WRONLY) | os.O_CREAT | getattr(os, "O_BINARY", 0)
+        self._keeps = keeps
         self._file: BinaryIO = os.fdopen(os.open(path, flags, 0o666), "r+b" if keeps else "wb")
         try:
-            self._begin(size, checksum, begun=begun, keeps=keeps)
+            self._begin(size, checksum, begun=begun)
             if not size:
                 self._write([",".join(["row", *column_names(targets, Outcome._fields)])])
         except BaseException:
             self._file.close()
             raise
 
-    def _begin(self, size: int, checksum: int | None, *, begun: bool, keeps: bool) -> None:
+    def _begin(self, size: int, checksum: int | None, *, begun: bool) -> None:
         """Take the file if it may be written, and cut it to its first `size` bytes."""
-        if not keeps and size:
+        if not self._keeps and size:
             raise ValueError(f"{self._path} is no file that can be gone on with")
-        if not keeps:
+        if not self._keeps:
             return
         if not lock.take(self._file.fileno()):
             raise BlockingIOError(errno.EAGAIN, "another process writes its predictions there", self._path)
@@ -149,9 +150,11 @@ class Output:
         self.checksum = zlib.crc32(content, self.checksum)
 
     def sync(self) -> int:
-        """Force all lines to the disk and return how many bytes they are."""
+        """Force all lines to the disk and return how many bytes they are; 0 if the path keeps none."""
         with self._named_errors():
             self._file.flush()
+            if not self._keeps:
+                return 0
             os.fsync(self._file.fileno())
             return self._file.tell()
 
