@@ -7,11 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
 
 import elman
+from elman import runs
 from elman.cli import app
 
 
@@ -206,3 +208,101 @@ def test_the_baseline_build_can_be_forced_and_agrees_to_rounding():
         results[build] = float(output[1])
 
     assert max(results.values()) - min(results.values()) < 1e-4 * max(results.values())
+
+
+# What is at fault is said, and nothing that others have written does anything to the terminal
+
+
+def command(*arguments, code=None, **options):
+    start = ["-c", code] if code else ["-m", "elman"]
+    return subprocess.run(
+        [sys.executable, *start, *map(str, arguments)], capture_output=True, text=True, check=False, **options
+    )
+
+
+HOSTILE = "\x1b]0;owned\x07[/red][bold]\u202e"
+
+
+def test_markup_and_control_characters_in_names_are_shown_and_not_obeyed(tmp_path):
+    (tmp_path / "rows.csv").write_text(f'"a{HOSTILE}","t{HOSTILE}","y{HOSTILE}"\n1,x,2\n2,x,3\n3,x,4\n')
+    state = tmp_path / "state[red]"
+    first = command("run", tmp_path / "rows.csv", "--save", state, "--model", "SRNN-SGD")
+    others = [
+        command("inspect", state),
+        command("compare", tmp_path / "rows.csv", "--models", "SRNN-SGD"),
+        command("run", tmp_path / "rows.csv", "--target", f"z{HOSTILE}"),
+    ]
+
+    assert [each.returncode for each in (first, *others)] == [0, 0, 0, 3]
+    for each in (first, *others):
+        assert "\x1b" not in each.stdout + each.stderr
+        assert "\x07" not in each.stdout + each.stderr
+        assert "\u202e" not in each.stdout + each.stderr
+    assert "\\x1b]0;owned\\x07[/red][bold]\\u202e" in "".join(first.stdout.split())
+    assert "\\x1b]0;owned" in others[2].stderr
+
+
+def test_markup_in_the_keys_of_a_state_is_shown(tmp_path):
+    run = runs.begin("SRNN-SGD", ["a"], ["y"], lags=1, seed=1, options={})
+    run.setup["[/bold]"] = run.setup["model"] = "[/red]"
+    run.learn(np.ones((3, 1)), np.ones((3, 1)))
+    (tmp_path / "state").write_bytes(run.to_bytes())
+    (tmp_path / "rows.csv").write_text("a,y\n" + "1,1\n" * 5)
+
+    for arguments in (
+        ("inspect", tmp_path / "state"),
+        ("run", tmp_path / "rows.csv", "--resume", tmp_path / "state"),
+    ):
+        result = command(*arguments)
+        assert "fault in elman" not in result.stderr
+        assert "[/red]" in result.stdout + result.stderr
+
+
+def test_a_loop_of_links_and_a_closed_standard_input_are_no_fault_in_elman(tmp_path):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    (tmp_path / "rows.csv").write_text("a,y\n1,1\n")
+    results = [
+        command("run", tmp_path / "rows.csv", "--save", loop),
+        command("run", tmp_path / "rows.csv", "--predictions", loop),
+        command("run", loop),
+        command("inspect", loop),
+        command("run", "-", preexec_fn=lambda: os.close(0)),
+    ]
+
+    assert [each.returncode for each in results] == [1] * 5
+    assert all("Too many levels of symbolic links" in each.stderr for each in results[:4])
+    assert results[4].stderr == "elman: standard input: it is closed\n"
+
+
+def test_a_closed_standard_output_is_no_fault_in_elman(tmp_path):
+    (tmp_path / "rows.csv").write_text("a,y\n1,1\n2,2\n")
+    result = command("run", tmp_path / "rows.csv", "--model", "SRNN-SGD", preexec_fn=lambda: os.close(1))
+
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_terminal_without_the_letters_gets_them_written_out():
+    result = command(
+        "run", "--rows", 5, "--model", "SRNN-SGD", env=os.environ | {"PYTHONIOENCODING": "ascii"}
+    )
+
+    assert result.returncode == 0
+    assert "8 inputs \\u2192" in result.stdout
+
+
+@pytest.mark.parametrize("module", ["numpy", "typer", "rich.console"])
+def test_an_interrupt_while_modules_are_imported_ends_it_without_a_word(tmp_path, module):
+    code = (
+        "import builtins, os, signal, sys\n"
+        "former = builtins.__import__\n"
+        "def interrupted(name, *rest):\n"
+        f"    if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return former(name, *rest)\n"
+        "builtins.__import__ = interrupted\n"
+        "from elman_command import main\n"
+        "main()\n"
+    )
+    result = command("run", code=code, cwd=tmp_path)
+
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from elman import OnlineRNN
+from elman import OnlineRNN, runs
 from elman.cli import app
 from elman.streams import read_csv
 from lagged import lagged
@@ -248,3 +248,180 @@ def test_bike_rentals_are_forecast_better_than_by_a_linear_model():
 
     assert found["rows"] == 17379
     assert found["mse"] < linear.mean()
+
+
+# Files that are not to be destroyed
+
+
+@pytest.mark.parametrize("way", ["{}", "link", "hard", "folder/../wave.csv"])
+@pytest.mark.parametrize("option", ["--predictions", "--plot"])
+def test_an_output_is_not_the_input_by_whatever_name(series, monkeypatch, way, option):
+    monkeypatch.chdir(series.parent)
+    if option == "--plot":
+        series = series.rename("wave.svg")
+        way = way.replace("wave.csv", "wave.svg")
+    (series.parent / "folder").mkdir()
+    link, hard = series.parent / f"link{series.suffix}", series.parent / f"hard{series.suffix}"
+    link.symlink_to(series)
+    hard.hardlink_to(series)
+    path = {"link": link, "hard": hard}.get(way, way.format(series))
+    before = series.read_bytes()
+    result = invoke("run", series, option, path, *SMALL)
+
+    assert result.exit_code == 2
+    assert f"{option} {path} is the same file as the input; name another one" in result.stderr
+    assert series.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("--predictions", "--save"), ("--plot", "--save"), ("--predictions", "--plot")]
+)
+def test_two_outputs_are_not_the_same_file_even_before_it_exists(series, tmp_path, first, second):
+    result = invoke("run", series, first, tmp_path / "out.svg", second, tmp_path / "out.svg", *SMALL)
+
+    assert result.exit_code == 2
+    assert "is the same file as --" in result.stderr
+    assert not (tmp_path / "out.svg").exists()
+
+
+def test_redirected_standard_input_is_the_input_too(series):
+    before = series.read_bytes()
+    with series.open() as file:
+        finished = subprocess.run(
+            [sys.executable, "-m", "elman", "run", "-", "--predictions", series, *SMALL],
+            stdin=file,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert finished.returncode == 2
+    assert "is the same file as the input" in finished.stderr
+    assert series.read_bytes() == before
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_predictions_do_not_replace_a_file_that_elman_did_not_write(series, tmp_path, resumed):
+    thesis, state = tmp_path / "thesis.txt", tmp_path / "state"
+    thesis.write_text("precious\n" * 100_000)
+    if resumed:
+        invoke("run", series, "--predictions", tmp_path / "out.csv", "--save", state, "--rows", 100, *SMALL)
+    option = ("--resume", state) if resumed else ()
+    result = invoke("run", series, "--predictions", thesis, *option, *SMALL)
+
+    assert result.exit_code == 1
+    assert "thesis.txt: elman did not write what is there; name another file" in result.stderr
+    assert thesis.read_text() == "precious\n" * 100_000
+
+
+def test_predictions_of_another_run_are_not_cut_to_go_on(series, tmp_path):
+    state, other = tmp_path / "state", tmp_path / "other.csv"
+    invoke("run", series, "--predictions", tmp_path / "out.csv", "--save", state, "--rows", 100, *SMALL)
+    invoke("run", series, "--predictions", other, "--seed", 9, *SMALL)
+    before = other.read_bytes()
+    result = invoke("run", series, "--predictions", other, "--resume", state)
+
+    assert result.exit_code == 3
+    assert "other.csv are not those that were there when the state was saved" in result.stderr
+    assert other.read_bytes() == before
+
+
+def test_predictions_of_the_same_command_before_are_begun_anew(series, tmp_path):
+    for _ in range(2):
+        assert invoke("run", series, "--predictions", tmp_path / "out.csv", *SMALL).exit_code == 0
+
+    assert len(read(tmp_path / "out.csv")) == 500
+
+
+def test_going_on_without_predictions_is_said_and_leaves_no_gap_in_their_file(series, tmp_path):
+    out, state = tmp_path / "out.csv", tmp_path / "state"
+    invoke("run", series, "--predictions", out, "--save", state, "--rows", 100, *SMALL)
+    without = invoke("run", series, "--resume", state, "--rows", 200)
+    before = out.read_bytes()
+    again = invoke("run", series, "--predictions", out, "--resume", state)
+    elsewhere = invoke("run", series, "--predictions", tmp_path / "new.csv", "--resume", state)
+
+    assert without.exit_code == elsewhere.exit_code == 0
+    assert "no --predictions: those of row 101 and after are not written" in without.stderr
+    assert again.exit_code == 3
+    assert "holds predictions that this state does not go on with" in again.stderr
+    assert out.read_bytes() == before
+    assert [read(tmp_path / "new.csv")[place]["row"] for place in (0, -1)] == ["201", "500"]
+
+
+def test_predictions_may_go_to_a_device_or_a_pipe(series):
+    code = (
+        f'elman() {{ {sys.executable} -m elman "$@"; }}; elman run {series} {" ".join(SMALL)} --predictions '
+    )
+    for place, lines in (("/dev/null", 0), (">(cat >&2)", 501)):
+        finished = subprocess.run(["bash", "-c", code + place], capture_output=True, text=True, check=False)
+        assert finished.returncode == 0
+        assert finished.stderr.count("\n") == lines
+
+
+def test_a_file_of_predictions_has_one_writer(series, tmp_path):
+    with runs.Output(tmp_path / "out.csv", ["load"]):
+        result = invoke("run", series, "--predictions", tmp_path / "out.csv", *SMALL)
+
+    assert result.exit_code == 1
+    assert "another process writes its predictions there" in result.stderr
+
+
+def test_saving_elsewhere_does_not_replace_a_file(series, tmp_path):
+    state, thesis = tmp_path / "state", tmp_path / "thesis.txt"
+    thesis.write_text("precious")
+    invoke("run", series, "--save", state, "--rows", 50, *SMALL)
+    result = invoke("run", series, "--resume", state, "--save", thesis)
+
+    assert result.exit_code == 2
+    assert thesis.read_text() == "precious"
+
+
+def test_saving_elsewhere_leaves_the_state_that_was_gone_on_with(series, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    invoke("run", series, "--save", first, "--rows", 50, *SMALL)
+    before = first.read_bytes()
+    with runs.StateFile(first):  # in use by another process, and yet whole to read
+        result = invoke("run", series, "--resume", first, "--save", second)
+
+    assert result.exit_code == 0
+    assert first.read_bytes() == before
+    assert runs.Run.from_bytes(second.read_bytes()).rows == 500
+
+
+# Rows that cannot be used, in the middle
+
+
+@pytest.mark.parametrize(
+    ("line", "column"), [("2024-01-09 08:00,town,3,inf", "load"), ("x,town,3,1", "time")]
+)
+def test_rows_before_a_bad_one_are_learned_answered_and_saved(series, tmp_path, line, column):
+    lines = series.read_text().splitlines()
+    (tmp_path / "bad.csv").write_text("\n".join([*lines[:201], line, *lines[202:]]))
+    out, state = tmp_path / "out.csv", tmp_path / "state"
+    result = invoke("run", tmp_path / "bad.csv", "--predictions", out, "--save", state, *SMALL)
+    corrected = invoke("run", series, "--predictions", out, "--resume", state)
+    invoke("run", series, "--predictions", tmp_path / "whole.csv", *SMALL)
+
+    assert result.exit_code == 3
+    assert f"bad.csv, line 202, column '{column}'" in result.stderr
+    assert corrected.exit_code == 0
+    assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_without_memory_what_was_learned_is_saved(series, tmp_path, monkeypatch):
+    state = tmp_path / "state"
+    learn = runs.Run.learn
+
+    def with_little_memory(self, X, y):
+        if self.rows >= 300:
+            raise MemoryError
+        return learn(self, X, y)
+
+    monkeypatch.setattr(runs.Run, "learn", with_little_memory)
+    monkeypatch.setattr("elman.runs.session._CHUNK", 100)
+    result = invoke("run", series, "--save", state, *SMALL)
+
+    assert result.exit_code == 1
+    assert result.stderr == "elman: there is not enough memory\n"
+    assert runs.Run.from_bytes(state.read_bytes()).rows == 300

@@ -241,3 +241,56 @@ def _wait_until_it_saves(process, state):
     before = state.stat().st_mtime_ns if state.exists() else None
     while process.is_alive() and (not state.exists() or state.stat().st_mtime_ns == before):
         process.join(0.001)
+
+
+def test_a_bad_line_does_not_count_as_read_and_may_be_sent_again(tmp_path):
+    good, bad = ["1,2,3", "2,3,4", "3,4,5"], "4,5,inf"
+    whole = tmp_path / "whole.csv"
+    whole.write_text("\n".join(["a,b,y", *good, "4,5,6", "5,6,7"]))
+    expected = answers_of(whole)
+    state = tmp_path / "state"
+    first = subprocess.run(
+        command("-", *SMALL, "--save", state),
+        input="\n".join(["a,b,y", *good, bad, "5,6,7"]),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    samples = runs.Run.from_bytes(state.read_bytes()).position.samples
+    copy = tmp_path / "copy"
+    copy.write_bytes(state.read_bytes())
+    live = subprocess.run(
+        command("-", *SMALL, "--resume", state, "--live"),
+        input="a,b,y\n4,5,6\n5,6,7\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    again = subprocess.run(
+        command("-", *SMALL, "--resume", copy),
+        input=whole.read_text(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert first.returncode == 3
+    assert "standard input, line 5, column 'y': 'inf' is not a finite number" in first.stderr
+    assert samples == 3
+    assert first.stdout.splitlines() == expected[:4]
+    assert live.stdout.splitlines()[1:] == again.stdout.splitlines()[1:] == expected[4:]
+
+
+def test_a_row_whose_answer_nobody_took_does_not_count_as_read(tmp_path):
+    run = runs.begin("SRNN-SGD", ["a"], ["y"], lags=1, seed=1, options={})
+
+    def gone(answer):
+        if answer.id == 3:
+            raise runs.Stopped(signal.SIGPIPE)
+
+    samples = [(np.array([float(i)]), float(i)) for i in range(5)]
+    with runs.StateFile(tmp_path / "state") as state, pytest.raises(runs.Stopped):
+        runs.Session(run, state).converse(iter(samples), gone)
+    saved = runs.Run.from_bytes((tmp_path / "state").read_bytes())
+
+    assert (saved.rows, saved.position.samples, saved.open) == (2, 2, {})

@@ -286,3 +286,74 @@ def test_an_output_that_has_shrunk_is_refused(tmp_path):
 
     with pytest.raises(ValueError, match="has 4 bytes, but 100 when the state was saved"):
         Output(tmp_path / "out.csv", ["y"], 100)
+
+
+# What is saved when something fails
+
+
+@pytest.mark.parametrize("conversing", [False, True])
+def test_rows_that_could_not_be_written_down_are_not_saved_as_learned(run, tmp_path, monkeypatch, conversing):
+    append = Output.append
+
+    def failing(self, first_row, lines):
+        if first_row > 40:
+            raise MemoryError
+        append(self, first_row, lines)
+
+    monkeypatch.setattr(Output, "append", failing)
+    monkeypatch.setattr("elman.runs.session._CHUNK", 20)
+    out, state = tmp_path / "out.csv", tmp_path / "state"
+
+    def go(run, count, mark=(0, None)):
+        with StateFile(state) as file, Output(out, run.targets, *mark) as output:
+            session = Session(run, file, output, every=20)
+            source = iter(samples(count)[run.position.samples :])
+            if conversing:
+                session.converse(source, lambda _: None)
+            else:
+                session.learn(source)
+
+    with pytest.raises(MemoryError):
+        go(run, 100)
+    saved = Run.from_bytes(state.read_bytes())
+    assert (saved.rows, saved.position.samples) == (40, 40)
+    monkeypatch.setattr(Output, "append", append)
+    go(saved, 100, (saved.output_size, saved.output_checksum))
+
+    assert [line.split(",")[0] for line in out.read_text().splitlines()[1:]] == [*map(str, range(1, 101))]
+
+
+def test_rows_before_one_that_the_model_refuses_are_learned():
+    model = OnlineRNN(SRNN(3), SGD(), loss="logistic", seed=1)
+    run = Run(model, {"model": "probability"}, ["a"], ["y"])
+    rows = [(np.array([float(i)]), i % 2 if i != 30 else 5.0) for i in range(50)]
+    with pytest.raises(ValueError, match="must be between 0 and 1"):
+        Session(run).learn(iter(rows))
+
+    assert (run.rows, run.position.samples, model.n_samples) == (30, 30, 30)
+
+
+def test_rows_read_before_the_stream_was_stopped_are_learned(run):
+    def stopped():
+        yield from samples(7)
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        Session(run).learn(stopped())
+
+    assert run.rows == 7
+
+
+def test_a_model_that_had_learned_before_is_saved_when_it_is_stopped(tmp_path):
+    model = OnlineRNN(SRNN(3), SGD(), seed=1)
+    model.run(*kinematics().take(10))
+    run = Run(model, {"model": "taught"}, tuple("abcdefgh"), ["y"])
+
+    def stopped():
+        yield from samples(7)
+        raise Stopped
+
+    with StateFile(tmp_path / "state") as file, pytest.raises(Stopped):
+        Session(run, file).learn(stopped())
+
+    assert Run.from_bytes((tmp_path / "state").read_bytes()).rows == 7

@@ -65,7 +65,8 @@ def test_a_holder_that_was_killed_leaves_no_lock_and_its_leftovers_are_removed(p
     )
     killed = subprocess.run([sys.executable, "-c", code, path], check=False)
     assert killed.returncode == -9
-    assert names(path.parent) == {"state", ".state.lock", ".state.tmp"}
+    (left,) = names(path.parent) - {"state", ".state.lock"}
+    assert left.startswith(".state.")
 
     with StateFile(path) as file:
         assert file.read() == b"kept"
@@ -74,14 +75,14 @@ def test_a_holder_that_was_killed_leaves_no_lock_and_its_leftovers_are_removed(p
 
 def test_a_lock_that_its_holder_has_removed_meanwhile_is_no_lock(path, monkeypatch):
     holder = StateFile(path).__enter__()
-    locked = lock._locked
+    locked = lock.take
 
     def after_the_holder_has_gone(descriptor):
-        monkeypatch.setattr(lock, "_locked", locked)
+        monkeypatch.setattr(lock, "take", locked)
         holder.__exit__()
         return locked(descriptor)
 
-    monkeypatch.setattr(lock, "_locked", after_the_holder_has_gone)
+    monkeypatch.setattr(lock, "take", after_the_holder_has_gone)
     with StateFile(path), pytest.raises(BlockingIOError):
         StateFile(path).__enter__()
 
@@ -163,12 +164,131 @@ def test_a_link_in_the_place_of_the_lock_is_refused(path, victim):
     assert victim.read_bytes() == b"precious"
 
 
-def test_a_link_in_the_place_of_the_temporary_file_is_not_followed(path, victim):
+def test_a_link_in_the_place_of_the_temporary_file_is_not_followed(path, victim, monkeypatch):
+    monkeypatch.setattr("secrets.token_hex", lambda _: "0" * 16)
     with StateFile(path) as file:
-        (path.parent / ".state.tmp").symlink_to(victim)
+        (path.parent / f".state.{'0' * 16}.tmp").symlink_to(victim)
         with pytest.raises(OSError, match="cannot save: File exists"):
             file.write(b"new")
-        file.write(b"newer")
 
     assert victim.read_bytes() == b"precious"
-    assert path.read_bytes() == b"newer"
+    assert not path.exists()
+
+
+def test_only_the_leftovers_of_this_state_are_removed(path):
+    of_another, own = path.parent / f".state.b.{'1' * 16}.tmp", path.parent / f".state.{'1' * 16}.tmp"
+    foreign = path.parent / ".state.tmp"
+    for each in (of_another, own, foreign):
+        each.write_bytes(b"")
+    with StateFile(path):
+        assert names(path.parent) == {of_another.name, foreign.name, ".state.lock"}
+
+
+def test_a_hard_link_in_the_place_of_the_lock_is_refused(path, victim):
+    (path.parent / ".state.lock").hardlink_to(victim)
+    with pytest.raises(OSError, match=r"\.state\.lock is in the way: elman did not make it"):
+        StateFile(path).__enter__()
+
+    assert victim.read_bytes() == b"precious"
+
+
+def test_a_file_of_someone_else_in_the_place_of_the_lock_is_refused(path):
+    (path.parent / ".state.lock").write_bytes(b"[[package]]\n")
+    with pytest.raises(OSError, match="is in the way: elman did not make it"):
+        StateFile(path).__enter__()
+
+    assert (path.parent / ".state.lock").read_bytes() == b"[[package]]\n"
+
+
+def test_what_is_no_regular_file_is_not_replaced(path):
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="cannot save: it is not a regular file"):
+        StateFile(path).__enter__()
+
+    assert path.is_fifo()
+
+
+def test_a_loop_of_links_is_an_error_of_the_system(path):
+    path.symlink_to(path)
+    with pytest.raises(OSError, match="Too many levels of symbolic links"):
+        StateFile(path).__enter__()
+
+
+def test_without_the_lock_nothing_is_written(path):
+    file = StateFile(path)
+    with pytest.raises(RuntimeError, match="is not held by this process"):
+        file.write(b"new")
+    with file:
+        pass
+    with pytest.raises(RuntimeError, match="is not held by this process"):
+        file.write(b"new")
+
+    assert not path.exists()
+
+
+FORK = """
+import os, sys
+from elman.runs import StateFile
+with StateFile(sys.argv[1]) as file:
+    file.write(b"of the parent")
+    child = os.fork()
+    if child == 0:
+        try:
+            file.write(b"of the child")
+        except RuntimeError:
+            file.__exit__()
+            os._exit(0 if os.path.exists(sys.argv[2]) else 1)
+        os._exit(2)
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_child_neither_writes_nor_unlocks_what_its_parent_holds(path):
+    lock_file = path.parent / ".state.lock"
+    finished = subprocess.run([sys.executable, "-c", FORK, path, lock_file], check=False)
+
+    assert finished.returncode == 0
+    assert path.read_bytes() == b"of the parent"
+
+
+def test_a_child_that_lives_on_does_not_keep_the_lock(path):
+    code = (
+        "import os, sys; from elman.runs import StateFile\n"
+        "file = StateFile(sys.argv[1]).__enter__()\n"
+        "if os.fork() == 0: os.write(1, b'.'), sys.stdin.read()\n"
+        "os._exit(0)\n"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code, path], **pipes) as parent:
+        assert parent.stdout.read(1) == b"."
+        assert parent.wait(timeout=30) == 0
+        with StateFile(path) as file:  # the child is there until its standard input is closed
+            file.write(b"mine")
+        parent.stdin.close()
+
+    assert path.read_bytes() == b"mine"
+
+
+WRITER = """
+import sys
+from elman.runs import StateFile, lock
+lock.take = lambda _: True  # as on a disk that has no locks
+with StateFile(sys.argv[1]) as file:
+    for i in range(150):
+        try:
+            file.write(sys.argv[2].encode() * 200_000)
+        except FileNotFoundError:
+            pass
+"""
+
+
+def test_readers_see_whole_states_even_of_two_writers_without_a_lock(path):
+    path.write_bytes(b"a" * 200_000)
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, path, letter]) for letter in "bc"]
+    torn = 0
+    while any(writer.poll() is None for writer in writers):
+        found = path.read_bytes()
+        torn += len(found) != 200_000 or len(set(found)) != 1
+
+    assert [writer.returncode for writer in writers] == [0, 0]
+    assert torn == 0

@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from elman.limits import LINE_CHARACTERS
 from elman.streams import read_csv
 
-CELLS = st.floats(width=64)
+CELLS = st.floats(width=64, allow_infinity=False)
 TABLES = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=8), elements=CELLS)
 
 
@@ -290,3 +291,93 @@ def test_a_named_pipe_is_opened_once_and_read_whole(tmp_path):
 
     np.testing.assert_array_equal(X[:, 0], np.arange(20_000))
     np.testing.assert_array_equal(y, 2 * np.arange(20_000))
+
+
+# What cannot be read, though it is a number, a line or a file
+
+
+@pytest.mark.parametrize("cell", ["inf", "-Infinity", "1e400", "1" + "0" * 400])
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("row", [0, 2])
+def test_a_number_that_is_not_finite_is_refused_with_its_line_and_column(cell, place, row):
+    lines = ["1,2"] * 3
+    lines[row] = ",".join(cell if each == place else "1" for each in range(2))
+    samples = iter(read_csv(StringIO("\n".join(["a,y", *lines])), ignore_text=True))
+    for _ in range(row):
+        next(samples)
+    with pytest.raises(
+        ValueError, match=rf"open file, line {row + 2}, column '{'ay'[place]}': .*is not a finite"
+    ):
+        next(samples)
+
+
+@pytest.mark.parametrize("ending", ["", "\n"])
+def test_a_line_of_the_limit_is_read_and_a_longer_one_refused(ending):
+    most = LINE_CHARACTERS - len(ending)
+    zeros = ",".join(["a"] + [f"b{i}" for i in range(100_000)])
+    values = ",".join(["0"] * 100_000)
+    padded = values + "," + " " * (most - len(values) - 2) + "0"
+    assert len(padded) == most
+    stream = read_csv(StringIO(f"{zeros}\n{padded}{ending}"))
+    assert stream.take()[0].shape == (1, 100_000)
+    with pytest.raises(ValueError, match=r"open file, line 2: longer than 1,000,000 characters, the limit"):
+        read_csv(StringIO(f"{zeros}\n {padded}{ending}"))
+
+
+def test_a_row_that_quotes_spread_over_many_lines_has_the_same_limit():
+    quoted = '"' + "1\n" * 50_000 + '",'
+    with pytest.raises(ValueError, match=r"line \d+: longer than 1,000,000 characters"):
+        read_csv(StringIO("a,y\n" + quoted * 100))
+
+
+class EndlessLine:
+    """A file with a header and a line that never ends; it counts what is read of it."""
+
+    def __init__(self):
+        self.header, self.read = ["a,y\n", "1,2\n"], 0
+
+    def seekable(self):
+        return False
+
+    def readline(self, size=-1):
+        if self.header:
+            return self.header.pop(0)
+        assert size > 0
+        self.read += size
+        return "1" * size
+
+
+def test_of_a_line_without_end_no_more_than_the_limit_is_read():
+    file = EndlessLine()
+    with pytest.raises(ValueError, match="line 3: longer than"):
+        read_csv(file).take()
+
+    assert file.read <= LINE_CHARACTERS + 1
+
+
+def cut_off(packed):
+    return packed[: len(packed) // 2]
+
+
+def changed(packed):
+    return packed[:100] + bytes(255 - each for each in packed[100:200]) + packed[200:]
+
+
+def plain(packed):
+    return gzip.decompress(packed)
+
+
+@pytest.mark.parametrize("damage", [cut_off, changed, plain])
+def test_a_damaged_gzip_file_is_refused_by_name(tmp_path, damage):
+    path = tmp_path / "rows.csv.gz"
+    numbers = np.random.default_rng(0).normal(size=(5000, 2))
+    text = "a,y\n" + "".join(f"{a},{y}\n" for a, y in numbers)
+    path.write_bytes(damage(gzip.compress(text.encode())))
+    with pytest.raises(ValueError, match=r"rows\.csv\.gz.*line \d+.*(damaged or cut off|not UTF-8|cells)"):
+        read_csv(path).take()
+
+
+def test_standard_input_that_is_closed_is_an_error_of_the_system(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(OSError, match="it is closed: 'standard input'"):
+        read_csv("-")

@@ -1,5 +1,6 @@
 """Fetching, against a server on this machine that behaves or misbehaves as OpenML might."""
 
+import dataclasses
 import gzip
 import hashlib
 import json
@@ -10,8 +11,11 @@ from io import StringIO
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from elman.streams import FetchError, fetch, load
+from elman.cli import app
+from elman.limits import DOWNLOAD_BYTES
+from elman.streams import DATASETS, FetchError, _digests, _download, fetch, load
 from elman.streams._arff import arff_to_csv
 
 ARFF = b"""% made up
@@ -31,6 +35,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         status, length, body = self.server.pages.get(self.path, (404, None, b""))
         self.send_response(status)
+        if status == 302:
+            self.send_header("Location", body.decode())
+            body = b""
         if length != "unsaid":
             self.send_header("Content-Length", str(length or len(body)))
         self.end_headers()
@@ -63,6 +70,8 @@ class Server(ThreadingHTTPServer):
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
+    small = dataclasses.replace(DATASETS["kin8nm"], shape=(2, 2))
+    monkeypatch.setitem(DATASETS, "kin8nm", small)
     server = Server(("127.0.0.1", 0), Handler)
     server.pages = {"/kin8nm.arff": (200, None, ARFF)}
     server.describe()
@@ -97,12 +106,12 @@ def test_a_fetched_dataset_can_be_loaded(server, cache):
 
 def test_nothing_but_the_file_is_left(server, cache):
     fetch("kin8nm", base_url=f"{server.url}/")
-    assert files(cache) == ["kin8nm.csv.gz"]
+    assert files(cache) == ["digests.json", "kin8nm.csv.gz"]
 
 
 def test_a_folder_may_be_named(server, cache, tmp_path):
     fetch("kin8nm", base_url=server.url, folder=tmp_path / "new" / "folder")
-    assert files(tmp_path / "new") == ["folder", "kin8nm.csv.gz"]
+    assert files(tmp_path / "new") == ["digests.json", "folder", "kin8nm.csv.gz"]
     assert not cache.exists()
 
 
@@ -171,6 +180,37 @@ def a_local_file(server):
     server.describe(url="file:///etc/hostname")
 
 
+def elsewhere(address):
+    def redirected(server):
+        server.pages["/kin8nm.arff"] = (302, None, address.encode())
+
+    return redirected
+
+
+def too_large(server):
+    server.pages["/kin8nm.arff"] = (200, DOWNLOAD_BYTES + 1, ARFF)
+
+
+def description_too_large(server):
+    server.pages["/189"] = (200, None, b'{"a": "' + b" " * 1_000_000 + b'"}')
+
+
+def nested_json(server):
+    server.pages["/189"] = (200, None, b"[" * 100_000)
+
+
+def another_shape(server):
+    arff = ARFF + b"1,2,3\n"
+    server.describe(md5_checksum=hashlib.md5(arff).hexdigest())
+    server.pages["/kin8nm.arff"] = (200, None, arff)
+
+
+def not_text(server):
+    arff = ARFF + b"\xff,1,2\n"
+    server.describe(md5_checksum=hashlib.md5(arff).hexdigest())
+    server.pages["/kin8nm.arff"] = (200, None, arff)
+
+
 @pytest.mark.parametrize(
     ("misbehave", "message"),
     [
@@ -182,6 +222,16 @@ def a_local_file(server):
         (not_json, "/189 did not answer with JSON"),
         (another_json, "/189 did not answer with the description of a dataset"),
         (a_local_file, "only http and https addresses are fetched, got 'file:///etc/hostname'"),
+        (
+            elsewhere("ftp://127.0.0.1/x"),
+            "only http and https addresses are fetched, got 'ftp://127.0.0.1/x'",
+        ),
+        (elsewhere("file:///etc/hostname"), "Redirection to url 'file:///etc/hostname' is not allowed"),
+        (too_large, r"is larger than 100,000,000 bytes, the limit of a download"),
+        (description_too_large, "more than 1,000,000 bytes, the limit of a description"),
+        (nested_json, "/189 did not answer with JSON"),
+        (another_shape, "has 3 rows of 2 inputs, but kin8nm has 2 of 2: it is another data set"),
+        (not_text, "the ARFF file is not UTF-8 text"),
     ],
 )
 class TestMisbehaviour:
@@ -232,8 +282,70 @@ def test_a_dataset_that_is_not_at_openml_is_refused():
             "line 2: attribute 'c' is {a,b}, only numbers are read",
         ),
         ("@attribute y real\n@data\n\n1,2\n", "ARFF line 4: expected 1 values, got 2"),
+        ("@attribute y real\n@data\n{0 1.5}\n", r"ARFF line 3: sparse rows .* are not read"),
+        ("@attribute y real\n@data\nmany\n", "ARFF line 3: 'many' is not a finite number"),
+        ("@attribute y real\n@data\n1e999\n", "ARFF line 3: '1e999' is not a finite number"),
     ],
 )
 def test_arff_that_cannot_be_read_is_refused(text, message):
     with pytest.raises(ValueError, match=message):
         arff_to_csv(text.splitlines(), "y", StringIO())
+
+
+def test_a_download_without_a_length_ends_at_the_limit(server, cache, monkeypatch):
+    monkeypatch.setattr(_download, "DOWNLOAD_BYTES", 10)
+    server.pages["/kin8nm.arff"] = (200, "unsaid", ARFF)
+    with pytest.raises(FetchError, match="is larger than 10 bytes, the limit of a download"):
+        fetch("kin8nm", base_url=server.url)
+    assert files(cache) == []
+
+
+def test_http_is_fetched_only_where_the_user_has_asked_for_it(server):
+    with pytest.raises(FetchError, match="only https addresses are fetched, got 'http:"):
+        _download.get_json(f"{server.url}/189")
+
+
+def test_a_redirection_from_https_to_http_is_not_followed():
+    with pytest.raises(FetchError, match="only https addresses are fetched, got 'http://there/x'"):
+        _download._Redirects(plain=False).redirect_request(None, None, 302, "", {}, "http://there/x")
+
+
+def changed(server):
+    arff = ARFF.replace(b"0.5,", b"0.6,")
+    server.describe(md5_checksum=hashlib.md5(arff).hexdigest())
+    server.pages["/kin8nm.arff"] = (200, None, arff)
+
+
+def test_another_file_than_the_first_is_refused_and_the_first_kept(server, cache):
+    fetch("kin8nm", base_url=server.url)
+    changed(server)
+    with pytest.raises(
+        FetchError, match=r"it has been changed. If that is right remove kin8nm from .*digests"
+    ):
+        fetch("kin8nm", base_url=server.url)
+
+    assert load("kin8nm").take()[1].tolist() == [0.5, 0.75]
+    (cache / "digests.json").write_text("{}")
+    fetch("kin8nm", base_url=server.url)
+    assert load("kin8nm").take()[1].tolist() == [0.6, 0.75]
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_file_with_another_digest_than_is_pinned_is_refused(server, monkeypatch):
+    monkeypatch.setitem(_digests.PINNED, "kin8nm", hashlib.sha256(ARFF).hexdigest())
+    fetch("kin8nm", base_url=server.url)
+    changed(server)
+    with pytest.raises(FetchError, match="but elman knows the file as"):
+        fetch("kin8nm", base_url=server.url)
+
+
+def test_a_cached_file_that_is_damaged_does_not_break_the_list(cache):
+    cache.mkdir()
+    (cache / "kin8nm.csv.gz").write_bytes(b"not gzip")
+    (cache / "etth1.csv").write_bytes(b"\xff\xfe")
+    result = CliRunner().invoke(app, ["data", "list"], catch_exceptions=False)
+    said = " ".join(result.stdout.split())
+
+    assert result.exit_code == 0
+    assert said.count("damaged") == 2
+    assert "elevators" in said

@@ -26,10 +26,17 @@ def number(
     """Raise unless `value` is a finite real number within the bounds."""
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}")
-    if not (math.isfinite(value) and above < value < below and at_least <= value <= at_most):
+    if not (_is_finite(value) and above < value < below and at_least <= value <= at_most):
         bounds = {"above": above, "of at least": at_least, "below": below, "at most": at_most}
         words = " and".join(f" {word} {bound:g}" for word, bound in bounds.items() if math.isfinite(bound))
         raise ValueError(f"{name} must be a finite number{words}, got {value!r}")
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond the range of floating point
+        return False
 
 
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:

@@ -7,10 +7,12 @@ from pathlib import Path  # noqa: TC003 - typer reads the annotation
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from elman import runs
 from elman.cli import options, sources
-from elman.cli.console import err, headline, out, tell
+from elman.cli.console import err, headline, out, printable, tell
+from elman.cli.files import refuse_overwriting
 from elman.cli.progress import learning
 from elman.cli.report import as_json, errors_table
 from elman.models import catalogue
@@ -45,6 +47,7 @@ def compare(  # noqa: PLR0917 - typer makes an option of each
     """
     if plot is not None:
         options.check_plot(plot)
+    refuse_overwriting({"--plot": plot}, {"the input": file})
     source = sources.open_csv(file, target, ignore or [])
     say = err if as_object else out
     headline(say, source.stream.name, source.stream.target)
@@ -54,7 +57,7 @@ def compare(  # noqa: PLR0917 - typer makes an option of each
     X, y = source.stream.take(rows)
     for session in begun:
         session.limit = len(y)
-        with learning(session, label=f"{session.run.setup['model']} · "):
+        with learning(session, label=escape(printable(f"{session.run.setup['model']} · "))):
             session.learn(zip(X, y.tolist(), strict=True))
     _show(begun, source.stream, plot, as_object=as_object)
 

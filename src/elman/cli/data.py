@@ -9,7 +9,7 @@ from rich.progress import DownloadColumn
 from rich.table import Table
 
 from elman import streams
-from elman.cli.console import out
+from elman.cli.console import out, plain
 from elman.cli.progress import progress
 
 app = typer.Typer(no_args_is_help=True, help="Data sets that `elman.streams.load` reads.")
@@ -34,6 +34,12 @@ def _place(dataset: streams.Dataset) -> str:
         streams.load(dataset.name)
     except FileNotFoundError:
         return "[dim]not here[/]" if dataset.openml_id is None else f"elman data fetch {dataset.name}"
+    except (OSError, ValueError):
+        return (
+            "[red]damaged[/]"
+            if dataset.openml_id is None
+            else f"[red]damaged[/]: elman data fetch {dataset.name}"
+        )
     return "[green]here[/]"
 
 
@@ -59,4 +65,4 @@ def fetch(
             path = streams.fetch(name, progress=report, **options)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from error
-    out.print(f"{path}", highlight=False, soft_wrap=True)
+    out.print(plain(str(path)), soft_wrap=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperGroup
 
+from elman.cli.console import printable
 from elman.runs import Stopped
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _said(error: Exception) -> int:
     if type(error).__name__ == "Abort":  # what the parser makes of Ctrl-C
         return 128 + signal.SIGINT
     code, message = _code_and_message(error)
-    print(f"elman: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201 - rich would wrap the line
+    print(f"elman: {printable(' '.join(message.split()))}", file=sys.stderr)  # noqa: T201 - rich would wrap the line
     return code
 
 
@@ -71,4 +72,6 @@ def _code_and_message(error: Exception) -> tuple[int, str]:
         return SYSTEM, str(error)
     if isinstance(error, ValueError):
         return DATA, str(error)
+    if isinstance(error, MemoryError):
+        return SYSTEM, "there is not enough memory"
     return SYSTEM, f"{type(error).__name__}: {error} (a fault in elman; --debug shows where)"

@@ -7,11 +7,10 @@ from pathlib import Path  # noqa: TC003 - typer reads the annotation
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 from rich.tree import Tree
 
-from elman.cli.console import headline, out
+from elman.cli.console import headline, out, plain
 from elman.cli.errors import about
 from elman.cli.report import shown
 from elman.evaluate import Prequential
@@ -64,7 +63,7 @@ def _as_json(found: Contents) -> dict[str, Any]:
 
 
 def _tree(found: Contents) -> Tree:
-    tree = Tree(f"[bold cyan]{found.header.get('kind', 'model')}[/]", guide_style="dim")
+    tree = Tree(plain(str(found.header.get("kind", "model")), "bold cyan"), guide_style="dim")
     tree.add(_pairs(_facts(found)))
     tree.add(_pairs(_arrays(found)))
     for part in found.parts.values():
@@ -77,7 +76,7 @@ def _pairs(lines: Iterator[tuple[str, str]]) -> RenderableType:
     table.add_column(style="dim", min_width=20)
     table.add_column()
     for name, value in lines:
-        table.add_row(name, escape(value))
+        table.add_row(plain(name), plain(value))
     return table
 
 
@@ -101,10 +100,10 @@ def _arrays(found: Contents) -> Iterator[tuple[str, str]]:
         if array.size > 1 and not _is_of_member(name):
             shape = " x ".join(f"{length:,}" for length in array.shape)
             over = " x ".join(found.axes[name])
-            yield f"[italic]{name}[/]", f"{array.dtype.name} {shape}{over and f' ({over})'}"
+            yield name, f"{array.dtype.name} {shape}{over and f' ({over})'}"
     sizes = [array.nbytes for name, array in found.arrays.items() if _is_of_member(name)]
     if sizes:
-        yield "[italic]arrays of learners[/]", f"{len(sizes):,}, {sum(sizes):,} bytes (--json lists them)"
+        yield "arrays of learners", f"{len(sizes):,}, {sum(sizes):,} bytes (--json lists them)"
 
 
 def _is_of_member(name: str) -> bool:

@@ -9,8 +9,12 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
+from elman.cli.console import plain
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from rich.text import Text
 
     from elman.evaluate import Prequential
     from elman.runs import Run, Session
@@ -50,10 +54,10 @@ def errors_table(sessions: Sequence[Session]) -> Table:
     return table
 
 
-def _cells(name: str, mse: float, mae: float, score: Prequential) -> tuple[str, ...]:
+def _cells(name: str, mse: float, mae: float, score: Prequential) -> tuple[str | Text, ...]:
     r2 = 1 - mse / score.mse_of_mean if score.mse_of_mean else math.nan
     share = mse / score.mse_of_last if score.mse_of_last else math.nan
-    return name, shown(mse), shown(mae), _unless_nan(r2, ".3f"), _unless_nan(share, ".1%")
+    return plain(name), shown(mse), shown(mae), _unless_nan(r2, ".3f"), _unless_nan(share, ".1%")
 
 
 def _unless_nan(value: float, style: str) -> str:

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from elman.cli import options
-from elman.cli.console import err, out, tell
+from elman.cli.console import err, out, plain, tell
 from elman.cli.progress import work
 
 _QUICK_RUNS = 3
@@ -75,4 +75,4 @@ def _summarise(folder: Path) -> None:
         table.add_row(claim["claim"], claim["dataset"], holds, claim["evidence"])
     if table.row_count:
         out.print(table)
-    out.print(f"report: {folder / 'report.html'}", highlight=False, soft_wrap=True)
+    out.print(plain(f"report: {folder / 'report.html'}"), soft_wrap=True)

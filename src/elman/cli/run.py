@@ -18,6 +18,7 @@ from elman import runs
 from elman.cli import options, sources
 from elman.cli.console import err, headline, out, tell
 from elman.cli.errors import about
+from elman.cli.files import refuse_overwriting, same_file
 from elman.cli.progress import learning
 from elman.cli.report import as_json, errors_table, facts
 from elman.cli.signals import StopSignals
@@ -120,6 +121,10 @@ def run(  # noqa: PLR0917 - typer makes an option of each
     """
     if plot is not None:
         options.check_plot(plot)
+    refuse_overwriting(
+        {"--predictions": predictions, "--plot": plot},
+        {"the input": file, "--save": save, "--resume": resume},
+    )
     say = err if as_object or file == "-" else out
     given = {"n_hidden": hidden, "window": window, "rate": rate}
     wanted = _Wanted(model, lags, seed, {name: value for name, value in given.items() if value is not None})
@@ -136,8 +141,15 @@ def run(  # noqa: PLR0917 - typer makes an option of each
         _introduce(say, source, current, resumed=former is not None)
         session = runs.Session(current, state, every=every, limit=rows or source.rows)
         if predictions is not None:
-            output = runs.Output(predictions, current.targets, current.output_size)
+            mark = current.output_size, current.output_checksum
+            output = runs.Output(predictions, current.targets, *mark, begun=current.rows > 0)
             session.output = stack.enter_context(output)
+        elif current.output_size:
+            tell(
+                err,
+                f"no --predictions: those of row {current.rows + 1:,} and after are not written",
+                "yellow",
+            )
         try:
             skip = former is not None and not live
             _learn(session, source, piped=file == "-", silent=as_object, skip=skip)
@@ -159,11 +171,12 @@ class _Wanted:
 
 def _former(save: Path | None, resume: Path | None) -> Run | None:
     """Return the run to go on with, if any. The same file for both options goes on with it if it is there."""
-    if resume is not None and (resume.exists() or save != resume):
+    same = save is not None and resume is not None and same_file(save, resume)
+    if save is not None and save.exists() and not same:
+        raise typer.BadParameter(f"--save {save}: there is a state already; --resume goes on with it")
+    if resume is not None and (resume.exists() or not same):
         with about(resume):
             return Run.from_bytes(resume.read_bytes())
-    if save is not None and save.exists():
-        raise typer.BadParameter(f"--save {save}: there is a state already; --resume goes on with it")
     return None
 
 

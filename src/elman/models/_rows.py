@@ -8,6 +8,7 @@ everything was found to be right.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -170,10 +171,32 @@ class Outputs:
 
 
 def _floats(name: str, value: Any) -> Float64:
+    value = _without_mask(name, value)
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
         _refuse_other_kinds(name, value, array)
     return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
+
+
+def _without_mask(name: str, value: Any) -> Any:
+    """Return a masked array with NaN where it is masked; what holds no masks as it came."""
+    if _is_masked(value):
+        if value.dtype.kind not in "fiubO":
+            _refuse_other_kinds(name, value, np.asarray(value))
+        return np.where(np.ma.getmaskarray(value), math.nan, value.data)
+    if isinstance(value, (list, tuple)) and any(map(_may_be_masked, value)):
+        return [_without_mask(name, each) for each in value]
+    return value
+
+
+def _may_be_masked(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) or _is_masked(value)
+
+
+def _is_masked(value: Any) -> bool:
+    # Where nobody has imported it there are no masks; importing it here would take time for nothing.
+    ma = sys.modules.get("numpy.ma")
+    return ma is not None and isinstance(value, ma.MaskedArray)
 
 
 def _refuse_other_kinds(name: str, value: Any, array: NDArray[Any]) -> None:
@@ -181,6 +204,10 @@ def _refuse_other_kinds(name: str, value: Any, array: NDArray[Any]) -> None:
     if array.dtype.kind == "O":
         try:
             np.asarray(value, dtype=np.float64)
+        except OverflowError:
+            raise ValueError(
+                f"{name} holds an integer that is too large for a floating-point number"
+            ) from None
         except (TypeError, ValueError) as error:
             raise TypeError(f"{name} must hold numbers only: {error}") from None
         return
@@ -195,7 +222,12 @@ def _float(name: str, value: Any) -> float:
         if value is None:
             return math.nan
         raise TypeError(f"{name} must be a number, got {_short(value)} of type {type(value).__name__}")
-    number = float(value)
+    if _is_masked(value) and value.mask.all():
+        return math.nan
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} is too large for a floating-point number: {_FEATURE_RULE}") from None
     if math.isinf(number):
         raise ValueError(f"{name} is {number}: {_FEATURE_RULE}")
     return number

@@ -8,6 +8,8 @@ from __future__ import annotations
 import errno
 import os
 import platform
+import re
+import stat
 import sys
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 if sys.platform == "win32":
     import msvcrt
 
-    def _locked(descriptor: int) -> bool:
+    def take(descriptor: int) -> bool:
         os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # beyond what is written: a locked byte cannot be read
         try:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
@@ -28,7 +30,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _locked(descriptor: int) -> bool:
+    def take(descriptor: int) -> bool:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -38,6 +40,20 @@ else:
 
 SAFELY = os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """How to open a file that is to be made: through no link, for no child, byte for byte."""
+
+_held: set[int] = set()
+_SIGNATURE = re.compile(rb"[0-9]+ [^\n]*")
+
+
+def _let_go_in_child() -> None:
+    """Close the descriptors that a fork has copied, or a child would keep the lock when its parent ends."""
+    for descriptor in _held:
+        os.close(descriptor)
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go_in_child)
 
 
 def acquire(path: Path) -> int:
@@ -52,11 +68,13 @@ def acquire(path: Path) -> int:
         descriptor = os.open(path, os.O_RDWR | SAFELY, 0o600)
         with ExitStack() as unless_taken:
             unless_taken.callback(os.close, descriptor)
-            if not _locked(descriptor):
+            if not take(descriptor):
                 raise BlockingIOError(errno.EAGAIN, f"in use by {_holder(descriptor)}")
             if _is_at(path, descriptor):  # else its holder has removed it since it was opened
+                _check_is_lock(path, descriptor)
                 _sign(descriptor)
                 unless_taken.pop_all()
+                _held.add(descriptor)
                 return descriptor
 
 
@@ -65,7 +83,20 @@ def release(path: Path, descriptor: int) -> None:
     with suppress(OSError):  # Windows removes no file that is open
         if _is_at(path, descriptor):
             path.unlink()
+    _held.discard(descriptor)
     os.close(descriptor)
+
+
+def _check_is_lock(path: Path, descriptor: int) -> None:
+    """Refuse a file that something else than `acquire` has made: it would be overwritten and removed."""
+    found = os.fstat(descriptor)
+    content = os.pread(descriptor, 1000, 0) if hasattr(os, "pread") and stat.S_ISREG(found.st_mode) else b""
+    if (
+        found.st_nlink > 1
+        or not stat.S_ISREG(found.st_mode)
+        or (content and not _SIGNATURE.fullmatch(content))
+    ):
+        raise FileExistsError(errno.EEXIST, f"{path} is in the way: elman did not make it")
 
 
 def _is_at(path: Path, descriptor: int) -> bool:

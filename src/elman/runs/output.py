@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
+import re
+import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, BinaryIO, Self
 
+from elman.runs import lock
 from elman.runs.run import Outcome
 
 if TYPE_CHECKING:
@@ -38,8 +42,19 @@ def column_names(targets: Sequence[str], numbers: Iterable[str]) -> list[str]:
     return [number if len(targets) == 1 else f"{target}.{number}" for target in targets for number in numbers]
 
 
+_FIRST_LINE = re.compile(
+    rb"row" + rb"".join(rb"(,(?:[^\n]*\.)?%b)" % name.encode() for name in Outcome._fields) + rb"(?:,[^\n]*)?"
+)
+_PIECE_BYTES = 1 << 20
+_OTHER = "; name another file, or remove this one"
+
+
 class Output:
     """A CSV file of `Outcome`, written in the order of the rows.
+
+    A file that exists and that elman did not write is refused: what is at the path must be empty, begin with
+    the first line of such a file, or, to go on with it, be the very file that was there when a state was
+    saved. While it is open no other process can open it as its output.
 
     Parameters
     ----------
@@ -49,22 +64,79 @@ class Output:
         The names of the targets.
     size
         Bytes to keep of it: what came after the last save is cut off. 0 begins the file anew.
+    checksum
+        Of these bytes, as `checksum` was then; they are not looked at if it is None.
+    begun
+        Whether rows have been learned before, so that a file that is there holds others than will be written.
+
+    Attributes
+    ----------
+    checksum : int
+        Of all that was written.
     """
 
-    def __init__(self, path: str | os.PathLike[str], targets: Sequence[str], size: int = 0) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        targets: Sequence[str],
+        size: int = 0,
+        checksum: int | None = None,
+        *,
+        begun: bool = False,
+    ) -> None:
         self._path = os.fspath(path)
-        present = Path(path).stat().st_size if size else 0
+        self.checksum = 0
+        keeps = not Path(path).exists() or Path(path).is_file()  # and is no pipe, terminal or device
+        # Opened as it is and looked at before a byte of it is changed.
+        flags = (os.O_RDWR if keeps else os.O_WRONLY) | os.O_CREAT | getattr(os, "O_BINARY", 0)
+        self._keeps = keeps
+        self._file: BinaryIO = os.fdopen(os.open(path, flags, 0o666), "r+b" if keeps else "wb")
+        try:
+            self._begin(size, checksum, begun=begun)
+            if not size:
+                self._write([",".join(["row", *column_names(targets, Outcome._fields)])])
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _begin(self, size: int, checksum: int | None, *, begun: bool) -> None:
+        """Take the file if it may be written, and cut it to its first `size` bytes."""
+        if not self._keeps and size:
+            raise ValueError(f"{self._path} is no file that can be gone on with")
+        if not self._keeps:
+            return
+        if not lock.take(self._file.fileno()):
+            raise BlockingIOError(errno.EAGAIN, "another process writes its predictions there", self._path)
+        self._check(size, checksum, begun=begun)
+        self._file.truncate(size)
+        self._file.seek(size)
+
+    def _check(self, size: int, checksum: int | None, *, begun: bool) -> None:
+        """Refuse a file that is not this one; leave `checksum` as that of the part that is kept."""
+        self._file.seek(0)
+        present = os.fstat(self._file.fileno()).st_size
         if present < size:
             raise ValueError(
                 f"{self._path} has {present:,} bytes, but {size:,} when the state was saved: "
                 "the predictions before that are gone"
             )
-        self._file = Path(path).open("r+b" if size else "wb")  # noqa: SIM115 - closed by close
-        if size:
-            self._file.truncate(size)
-            self._file.seek(size)
-        else:
-            self._write([",".join(["row", *column_names(targets, Outcome._fields)])])
+        if present and not _FIRST_LINE.fullmatch(self._file.readline(_PIECE_BYTES).rstrip(b"\r\n")):
+            raise FileExistsError(errno.EEXIST, f"elman did not write what is there{_OTHER}", self._path)
+        self._file.seek(0)
+        if not size and present and begun:
+            raise ValueError(
+                f"{self._path} holds predictions that this state does not go on with, as it was saved "
+                f"without them since or belongs to another run{_OTHER}"
+            )
+        left = size
+        while left and (piece := self._file.read(min(left, _PIECE_BYTES))):
+            self.checksum = zlib.crc32(piece, self.checksum)
+            left -= len(piece)
+        if size and checksum not in {None, self.checksum}:
+            raise ValueError(
+                f"the first {size:,} bytes of {self._path} are not those that were there when the state was "
+                "saved: it is another file, or it was changed"
+            )
 
     def append(self, first_row: int, lines: Float64) -> None:
         """Write the lines of an outcome, shape (n, outputs, 4), each after the number of its row."""
@@ -72,13 +144,17 @@ class Output:
         self._write(f"{row}," + ",".join(map(cell, line)) for row, line in enumerate(flat, start=first_row))
 
     def _write(self, lines: Iterable[str]) -> None:
+        content = "".join(line + "\n" for line in lines).encode()
         with self._named_errors():
-            self._file.write("".join(line + "\n" for line in lines).encode())
+            self._file.write(content)
+        self.checksum = zlib.crc32(content, self.checksum)
 
     def sync(self) -> int:
-        """Force all lines to the disk and return how many bytes they are."""
+        """Force all lines to the disk and return how many bytes they are; 0 if the path keeps none."""
         with self._named_errors():
             self._file.flush()
+            if not self._keeps:
+                return 0
             os.fsync(self._file.fileno())
             return self._file.tell()
 

@@ -74,6 +74,8 @@ class Run:
         The questions that were asked and not settled, by their ids: the row and its answer.
     output_size : int
         Bytes of the file of predictions that belong to the rows learned.
+    output_checksum : int or None
+        Of these bytes; None if it is not known.
 
     Examples
     --------
@@ -95,6 +97,7 @@ class Run:
         self.position = Position()
         self.open: dict[int, tuple[Float64, Answer]] = {}
         self.output_size = 0
+        self.output_checksum: int | None = None
         self._score = Prequential(outputs=len(self.targets))
         self._curve = LearningCurve(outputs=len(self.targets))
         self._recent: Float64 = np.empty((0, len(self.targets), len(Outcome._fields)))
@@ -194,6 +197,7 @@ class Run:
             "samples": self.position.samples,
             "checksum": self.position.checksum,
             "output_size": self.output_size,
+            "output_checksum": self.output_checksum,
         }
         questions = self.open.values()
         shape = (len(self.open), 3, len(self.targets))
@@ -229,6 +233,7 @@ class Run:
             questions = zip(*(arrays[name] for name in ("open", "open_rows", "open_answers")), strict=True)
             run.open = {int(id_): (x, Answer(int(id_), *numbers)) for id_, x, numbers in questions}
             run.output_size = header["output_size"]
+            run.output_checksum = header.get("output_checksum")
         return run
 
 

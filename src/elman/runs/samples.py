@@ -32,8 +32,12 @@ class Position:
 
     def pass_over(self, X: Float64, y: Float64) -> None:
         """Move on by the samples of `as_arrays`."""
-        self.samples += len(X)
-        self.checksum = zlib.crc32(np.column_stack([X, y]).tobytes(), self.checksum)
+        after = self.after(X, y)
+        self.samples, self.checksum = after.samples, after.checksum
+
+    def after(self, X: Float64, y: Float64) -> Position:
+        """Return the position after the samples of `as_arrays`, which come next."""
+        return Position(self.samples + len(X), zlib.crc32(np.column_stack([X, y]).tobytes(), self.checksum))
 
 
 def as_arrays(samples: Sequence[Sample]) -> tuple[Float64, Float64]:

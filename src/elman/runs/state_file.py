@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import secrets
 import stat
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -37,18 +40,21 @@ class StateFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._named = os.fspath(path)
-        self._path = Path(path).resolve()
+        self._path = Path(os.path.realpath(path))
         self._lock = self._path.with_name(f".{self._path.name}.lock")
-        self._temporary = self._path.with_name(f".{self._path.name}.tmp")
+        self._descriptor = self._process = -1
 
     def __enter__(self) -> Self:
         with self._named_errors():
-            self._descriptor = acquire(self._lock)
-            self._temporary.unlink(missing_ok=True)  # left behind by a process that was killed
+            self._former()  # what cannot be written is better said now
+            self._descriptor, self._process = acquire(self._lock), os.getpid()
+            self._remove_leftovers()
         return self
 
     def __exit__(self, *_: object) -> None:
-        release(self._lock, self._descriptor)
+        if self._is_held():
+            release(self._lock, self._descriptor)
+        self._descriptor = self._process = -1
 
     def exists(self) -> bool:
         """Whether anything was written yet."""
@@ -56,7 +62,8 @@ class StateFile:
 
     def read(self) -> bytes:
         """Return what was written last."""
-        return Path(self._named).read_bytes()
+        with self._named_errors("cannot read"):
+            return self._path.read_bytes()
 
     def write(self, content: bytes) -> None:
         """Write the file: afterwards it holds either what it held before or all of `content`.
@@ -64,45 +71,88 @@ class StateFile:
         A temporary file beside it is written, forced to the disk and renamed over it, with the mode of the
         old one. If that fails (a full disk, a folder that may not be written) the error is raised and the
         old file is as it was.
+
+        Raises
+        ------
+        RuntimeError
+            If the file is not held: outside of the context, or in a child of the process that entered it.
         """
+        if not self._is_held():
+            raise RuntimeError(
+                f"{self._named} is not held by this process: write it within `with StateFile(...)`"
+            )
         with self._named_errors():
+            # A name of its own: whoever has broken the lock never writes into the same temporary file.
+            temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(8)}.tmp")
+            descriptor = self._new_descriptor(temporary)
             try:
-                with os.fdopen(self._new_descriptor(), "wb") as file:
+                with os.fdopen(descriptor, "wb") as file:
                     file.write(content)
                     file.flush()
                     os.fsync(file.fileno())
-                self._temporary.replace(self._path)
+                temporary.replace(self._path)
             except BaseException:
-                self._temporary.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
                 raise
             _sync_folder(self._path.parent)
 
-    def _new_descriptor(self) -> int:
+    def _is_held(self) -> bool:
+        """Whether this process, and not its parent, has the lock."""
+        return self._process == os.getpid()
+
+    def _former(self) -> os.stat_result | None:
+        """Return what is known of the file that will be replaced, if there is one."""
+        try:
+            found = os.stat(self._named)  # noqa: PTH116 - which says what is wrong with a loop of links
+        except FileNotFoundError:
+            return None
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        return found
+
+    def _remove_leftovers(self) -> None:
+        """Remove temporary files of processes that were killed while they wrote."""
+        mine = re.compile(rf"\.{re.escape(self._path.name)}\.[0-9a-f]{{16}}\.tmp")
+        with suppress(PermissionError):  # a folder that may be written and not read
+            for each in self._path.parent.iterdir():
+                if mine.fullmatch(each.name):
+                    each.unlink(missing_ok=True)
+
+    def _new_descriptor(self, temporary: Path) -> int:
+        """Open a new file with the mode and, where that is allowed, the owner of the old one."""
         flags = os.O_WRONLY | os.O_EXCL | SAFELY
-        if not self._path.exists():
-            return os.open(self._temporary, flags, 0o666)
-        mode = stat.S_IMODE(self._path.stat().st_mode)
-        descriptor = os.open(self._temporary, flags, mode)
+        former = self._former()
+        if former is None:
+            return os.open(temporary, flags, 0o666)
+        mode = stat.S_IMODE(former.st_mode)
+        descriptor = os.open(temporary, flags, mode & 0o700)
         if sys.platform != "win32":
+            found = os.fstat(descriptor)
+            if (found.st_uid, found.st_gid) != (former.st_uid, former.st_gid):
+                try:
+                    os.fchown(descriptor, former.st_uid, former.st_gid)
+                except PermissionError:
+                    mode &= ~0o070  # what one group might read is not for another
             os.fchmod(descriptor, mode)  # whatever the umask
         return descriptor
 
     @contextmanager
-    def _named_errors(self) -> Iterator[None]:
+    def _named_errors(self, what: str = "cannot save") -> Iterator[None]:
         try:
             yield
         except BlockingIOError as error:
             raise BlockingIOError(error.errno, error.strerror, self._named) from None
         except OSError as error:
-            raise OSError(error.errno, f"cannot save: {error.strerror}", self._named) from error
+            raise OSError(error.errno, f"{what}: {error.strerror}", self._named) from error
 
 
 def _sync_folder(folder: Path) -> None:
     """Force the renaming itself to the disk, where the system can do that with a folder."""
     if sys.platform == "win32":
         return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with suppress(PermissionError):  # a folder that may be written and not read
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

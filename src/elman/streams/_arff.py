@@ -6,6 +6,7 @@ Only what numeric regression needs: dense rows of numeric attributes, `?` for a 
 from __future__ import annotations
 
 import csv
+import math
 import re
 from typing import TYPE_CHECKING, TextIO
 
@@ -16,7 +17,7 @@ _ATTRIBUTE = re.compile(r"""@attribute\s+(?:'([^']*)'|"([^"]*)"|(\S+))\s+(.+)"""
 _NUMERIC = {"numeric", "real", "integer"}
 
 
-def arff_to_csv(lines: Iterable[str], target: str, out: TextIO) -> int:
+def arff_to_csv(lines: Iterable[str], target: str, out: TextIO) -> tuple[int, int]:
     r"""Write an ARFF file as CSV with a header, the target in the last column.
 
     Parameters
@@ -30,7 +31,7 @@ def arff_to_csv(lines: Iterable[str], target: str, out: TextIO) -> int:
 
     Returns
     -------
-    How many rows were written.
+    How many rows were written, and how many inputs they have.
 
     Raises
     ------
@@ -41,7 +42,7 @@ def arff_to_csv(lines: Iterable[str], target: str, out: TextIO) -> int:
     --------
     >>> import sys
     >>> arff = ["@relation r", "@attribute y real", "@attribute 'x 1' numeric", "@data", "1.50, ?", "2,3e-1"]
-    >>> rows = arff_to_csv(arff, "y", sys.stdout)
+    >>> _ = arff_to_csv(arff, "y", sys.stdout)
     x 1,y
     ,1.50
     3e-1,2
@@ -58,7 +59,7 @@ def arff_to_csv(lines: Iterable[str], target: str, out: TextIO) -> int:
         cells = _cells(number, line, len(names))
         writer.writerow([cells[place] for place in order])
         written += 1
-    return written
+    return written, len(names) - 1
 
 
 def _meaningful(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
@@ -93,7 +94,24 @@ def _attribute_name(number: int, line: str) -> str:
 
 
 def _cells(number: int, line: str, expected: int) -> list[str]:
+    if line.startswith("{"):
+        raise ValueError(
+            f"ARFF line {number}: sparse rows ({{place value, ...}}) are not read, only dense ones"
+        )
     cells = [cell.strip() for cell in line.split(",")]
     if len(cells) != expected:
         raise ValueError(f"ARFF line {number}: expected {expected} values, got {len(cells)}")
-    return ["" if cell == "?" else cell for cell in cells]
+    return [_checked(number, cell) for cell in cells]
+
+
+def _checked(number: int, cell: str) -> str:
+    """Return a cell as CSV has it, if it is a finite number or missing."""
+    if cell == "?":
+        return ""
+    try:
+        finite = math.isfinite(float(cell))
+    except ValueError:
+        finite = False
+    if not finite:
+        raise ValueError(f"ARFF line {number}: {cell[:40]!r} is not a finite number")
+    return cell

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from calendar import isleap
-from contextlib import suppress
 from datetime import datetime
 
 MISSING = frozenset({"", "na", "nan"})
 """Cells that stand for no value, in small letters."""
+
+
+class NotFiniteError(ValueError):
+    """A cell holds a number, but an infinite one, or one beyond the range of floating point."""
 
 
 def is_missing(cell: str) -> bool:
@@ -110,7 +113,10 @@ class Numbers(Column):
         return (self.name,)
 
     def read(self, cell: str) -> tuple[float, ...]:
-        return (number(cell),)
+        value = number(cell)
+        if math.isinf(value):
+            raise NotFiniteError
+        return (value,)
 
 
 class Dates(Column):
@@ -157,7 +163,11 @@ def column(name: str, place: int, first: str) -> Column | None:
     """
     for kind in (Numbers, Dates):
         candidate = kind(name, place)
-        with suppress(ValueError):
+        try:
             candidate.read(first)
+        except NotFiniteError:  # a number all the same; reading the row will refuse it
             return candidate
+        except ValueError:
+            continue
+        return candidate
     return None

@@ -2,18 +2,59 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import sys
+import zlib
 from abc import ABC, abstractmethod
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
+from elman.limits import LINE_CHARACTERS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Readable: TypeAlias = str | os.PathLike[str] | TextIO
+
+
+def read_lines(file: TextIO, label: str) -> Iterator[str]:
+    r"""Yield the lines of an open file, none of which may be longer than the limit.
+
+    Examples
+    --------
+    >>> from io import StringIO
+    >>> list(read_lines(StringIO("one\ntwo"), "a file"))
+    ['one\n', 'two']
+
+    Raises
+    ------
+    ValueError
+        At a line that is too long, of which no more than that is read, and at damage of a compressed file.
+    """
+    number = 0
+    while line := _next_line(file, label, number + 1):
+        number += 1
+        yield line
+
+
+def _next_line(file: TextIO, label: str, number: int) -> str:
+    try:
+        line = file.readline(LINE_CHARACTERS + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{label}, line {number}: the gzip file is damaged or cut off ({error})") from error
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), label) from error
+    check_length(len(line), f"{label}, line {number}")
+    return line
+
+
+def check_length(characters: int, where: str) -> None:
+    """Raise ValueError if a line, or a row of several lines, is longer than the limit."""
+    if characters > LINE_CHARACTERS:
+        raise ValueError(f"{where}: longer than {LINE_CHARACTERS:,} characters, the limit of a line")
 
 
 class Text(ABC):
@@ -46,7 +87,7 @@ class PathText(Text):
 
     def lines(self) -> Iterator[str]:
         with self._open() as file:
-            yield from file
+            yield from read_lines(file, self.label)
 
     def _open(self) -> TextIO:
         if self._path.suffix == ".gz":
@@ -64,7 +105,7 @@ class SeekableText(Text):
 
     def lines(self) -> Iterator[str]:
         self._file.seek(self._start)
-        return iter(self._file)
+        return read_lines(self._file, self.label)
 
 
 class PipeText(Text):
@@ -72,12 +113,12 @@ class PipeText(Text):
 
     def __init__(self, file: TextIO, label: str) -> None:
         super().__init__(label)
-        self._file = file
+        self._file, self._lines = file, read_lines(file, label)
         self._peeked: list[str] = []
         self._gone = False
 
     def peek(self) -> Iterator[str]:
-        for line in self._file:
+        for line in self._lines:
             self._peeked.append(line)
             yield line
 
@@ -85,7 +126,7 @@ class PipeText(Text):
         if self._gone:
             raise RuntimeError(f"{self.label} can be read only once; save it to a file to read it again")
         self._gone = True
-        return chain(self._peeked, self._file)
+        return chain(self._peeked, self._lines)
 
 
 def text(source: Readable) -> Text:
@@ -104,6 +145,8 @@ def text(source: Readable) -> Text:
     ('one\n', ['one\n', 'two\n'])
     """
     if source == "-":
+        if sys.stdin is None or sys.stdin.closed:
+            raise OSError(errno.EBADF, "it is closed", "standard input")
         return _open_text(sys.stdin, "standard input")
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)

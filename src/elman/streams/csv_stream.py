@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from contextlib import suppress
 from operator import index
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from elman.streams._columns import Column, Dates, Numbers, column, date, number
-from elman.streams._text import Readable, Text, text
+from elman.streams._columns import Column, Dates, NotFiniteError, Numbers, column, date, number
+from elman.streams._text import Readable, Text, check_length, text
 from elman.streams.stream import Sample, Stream
 
 if TYPE_CHECKING:
@@ -135,9 +136,19 @@ class CsvStream(Stream):
 
 def _rows(lines: Iterator[str], label: str) -> Generator[Row, None, None]:
     """Yield the rows that are not blank, the header first."""
-    reader = csv.reader(lines, skipinitialspace=True)
+    size = 0  # of the row that is being read
+
+    def counted() -> Iterator[str]:
+        nonlocal size
+        for line in lines:
+            size += len(line)
+            check_length(size, f"{label}, line {reader.line_num + 1}")
+            yield line
+
+    reader = csv.reader(counted(), skipinitialspace=True)
     try:
         for cells in reader:
+            size = 0
             if cells:
                 yield reader.line_num, cells
     except csv.Error as error:
@@ -157,7 +168,7 @@ def _header(row: Row | None, label: str) -> list[str]:
         raise ValueError(
             f"{label}, line {line}: expected the names of the columns, got values: {','.join(cells)}"
         )
-    repeated = sorted({each for each in names if names.count(each) > 1})
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
         raise ValueError(f"{label}, line {line}: column {repeated[0]!r} comes more than once")
     return names
@@ -217,10 +228,24 @@ def _column(label: str, header: list[str], place: int, first: Row) -> Column:
 
 def _values(label: str, column: Column, row: Row) -> tuple[float, ...]:
     line, cells = row
+    where = f"{label}, line {line}, column {column.name!r}"
     try:
         return column.read(cells[column.place])
-    except ValueError as error:
-        cell = cells[column.place]
+    except NotFiniteError as error:
         raise ValueError(
-            f"{label}, line {line}, column {column.name!r}: {cell!r} is not {column.kind}"
+            f"{where}: {_short(cells[column.place])} is not a finite number; "
+            "leave the cell empty where a value is missing"
         ) from error
+    except ValueError as error:
+        raise ValueError(f"{where}: {_short(cells[column.place])} is not {column.kind}") from error
+
+
+def _short(cell: str) -> str:
+    """Quote a cell, or its beginning if it is long.
+
+    Examples
+    --------
+    >>> _short("many"), len(_short("1" * 500))
+    ("'many'", 45)
+    """
+    return repr(cell if len(cell) <= 40 else f"{cell[:40]}...")

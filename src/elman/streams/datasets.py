@@ -25,21 +25,31 @@ class Dataset:
         What it is, in a few words.
     openml_id
         Its number at OpenML, where `fetch` gets it; `None` if it has to be brought by hand.
+    shape
+        How many rows and how many inputs it has there.
     """
 
     name: str
     about: str
     openml_id: int | None = None
+    shape: tuple[int, int] | None = None
 
 
 DATASETS = {
     each.name: each
     for each in (
-        Dataset("kin8nm", "distance of a robot arm's tip from a target, the paper's kinematics", 189),
-        Dataset("puma8nh", "acceleration of a Puma arm's joint 3", 225),
-        Dataset("puma32h", "acceleration of a Puma arm's joint 6, a sibling of the paper's puma32fm", 308),
+        Dataset(
+            "kin8nm", "distance of a robot arm's tip from a target, the paper's kinematics", 189, (8192, 8)
+        ),
+        Dataset("puma8nh", "acceleration of a Puma arm's joint 3", 225, (8192, 8)),
+        Dataset(
+            "puma32h",
+            "acceleration of a Puma arm's joint 6, a sibling of the paper's puma32fm",
+            308,
+            (8192, 32),
+        ),
         Dataset("puma32fm_1024", "the 1,024 rows of puma32fm that are public"),
-        Dataset("elevators", "control of an F-16's elevators", 216),
+        Dataset("elevators", "control of an F-16's elevators", 216, (16599, 18)),
         Dataset("etth1", "oil temperature of a power transformer, hourly"),
         Dataset("aep_hourly", "power load of a region, hourly"),
         Dataset("nab_nyc_taxi", "taxi passengers of a city, half-hourly"),

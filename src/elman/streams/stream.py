@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from itertools import islice
 from operator import index
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -41,7 +42,7 @@ class Stream(ABC):
     def __init__(
         self, name: str, names: Sequence[str], *, target: str, source: Source, endless: bool = False
     ) -> None:
-        repeated = sorted({each for each in names if names.count(each) > 1})
+        repeated = sorted(each for each, count in Counter(names).items() if count > 1)
         if repeated:
             raise ValueError(
                 f"{name}: every input needs its own name, but {', '.join(repeated)} came more than once"
