@@ -295,6 +295,7 @@ def test_a_terminal_without_the_letters_gets_them_written_out():
 def test_an_interrupt_while_modules_are_imported_ends_it_without_a_word(tmp_path, module):
     code = (
         "import builtins, os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # where the tests ignore it, too\n"
         "former = builtins.__import__\n"
         "def interrupted(name, *rest):\n"
         f"    if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"

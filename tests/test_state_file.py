@@ -292,3 +292,71 @@ def test_readers_see_whole_states_even_of_two_writers_without_a_lock(path):
 
     assert [writer.returncode for writer in writers] == [0, 0]
     assert torn == 0
+
+
+CALLS = (
+    "open",
+    "fdopen",
+    "fsync",
+    "fchmod",
+    "fstat",
+    "stat",
+    "replace",
+    "close",
+    "unlink",
+    "ftruncate",
+    "write",
+)
+
+
+class Faults:
+    """Every call of the operating system that saving makes; the n-th of them fails."""
+
+    def __init__(self, monkeypatch, fail_at):
+        self.count = 0
+        for name in CALLS:
+            monkeypatch.setattr(os, name, self.counted(getattr(os, name), fail_at))
+
+    def counted(self, call, fail_at):
+        def counting(*arguments, **options):
+            self.count += 1
+            if self.count == fail_at:
+                raise OSError(errno.EIO, "Input/output error")
+            return call(*arguments, **options)
+
+        return counting
+
+
+def saved(path):
+    with StateFile(path) as file:
+        file.write(b"new")
+
+
+def number_of_calls(path):
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        faults = Faults(monkeypatch, fail_at=0)
+        saved(path)
+        return faults.count
+
+
+def test_whatever_call_fails_the_state_is_the_old_or_the_new_and_the_next_save_works(path):
+    path.write_bytes(b"old")
+    calls = number_of_calls(path)
+    assert calls > 10
+    failed = 0
+    for fail_at in range(1, calls + 1):
+        path.write_bytes(b"old")
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            Faults(monkeypatch, fail_at)
+            try:
+                saved(path)
+            except OSError:
+                failed += 1
+                assert path.read_bytes() in {b"old", b"new"}
+            else:
+                assert path.read_bytes() == b"new"
+        lock._let_go_in_child()  # a descriptor whose closing failed, as at the end of the process
+        saved(path)
+        assert path.read_bytes() == b"new"
+        assert names(path.parent) == {"state"}
+    assert failed > calls // 2

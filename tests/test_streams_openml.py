@@ -349,3 +349,13 @@ def test_a_cached_file_that_is_damaged_does_not_break_the_list(cache):
     assert result.exit_code == 0
     assert said.count("damaged") == 2
     assert "elevators" in said
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_file_that_makes_no_sense_is_no_mistake_of_the_command(server):
+    server.describe(default_target_attribute="z")
+    arguments = ["data", "fetch", "kin8nm", "--base-url", server.url]
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+
+    assert result.exit_code == 3
+    assert "has no attribute 'z'" in result.stderr

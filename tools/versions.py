@@ -75,7 +75,7 @@ def attempt(which: str, python: str, tests: list[str], scratch: Path) -> None:
     run_tests(environment, source, tests, ignored=list(APART) if pins else [])
     for extra in APART if pins else ():
         environment = venv(python, scratch / extra)
-        install(environment, str(wheel), pins[extra], pins["pytest"], pins["pytest-xdist"])
+        install(environment, f"{wheel}[{','.join(together)}]", pins[extra], *test_only(project))
         install(environment, *(wanted_by(environment, extra, name) for name in APART[extra]))
         run_tests(environment, source, TESTED_APART[extra])
 

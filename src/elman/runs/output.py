@@ -132,7 +132,7 @@ class Output:
         while left and (piece := self._file.read(min(left, _PIECE_BYTES))):
             self.checksum = zlib.crc32(piece, self.checksum)
             left -= len(piece)
-        if size and checksum not in {None, self.checksum}:
+        if size and checksum is not None and checksum != self.checksum:
             raise ValueError(
                 f"the first {size:,} bytes of {self._path} are not those that were there when the state was "
                 "saved: it is another file, or it was changed"
