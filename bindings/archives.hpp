@@ -55,7 +55,9 @@ class Load final : public elman::Archive {
       array.each_run(data, [&](auto* run, std::size_t n) {
         read(run, n * sizeof(*run));
         for (std::size_t i = 0; i < n; ++i)
-          if (!std::isfinite(double(run[i])) && !(array.may_be_unknown && std::isnan(double(run[i]))))
+          if (array.type == elman::ArrayView::Type::int64 && !(run[i] >= 0 && double(run[i]) <= kMost))
+            throw nb::value_error(("'" + name + "' is out of range").c_str());
+          else if (!std::isfinite(double(run[i])) && !(array.may_be_unknown && std::isnan(double(run[i]))))
             throw nb::value_error(("array '" + name + "' holds values that are not finite").c_str());
       });
     });
@@ -71,6 +73,8 @@ class Load final : public elman::Archive {
     if (n > 0) std::memcpy(to, bytes_.c_str() + at_, n);
     at_ += n;
   }
+
+  static constexpr double kMost = 4503599627370496.0;  // 2^52: counts are still told apart as doubles
 
   nb::list table_;
   const nb::bytes& bytes_;

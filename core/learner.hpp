@@ -136,6 +136,7 @@ class LearnerOf final : public Learner {
     Window<T>& window = network_.window;
     std::int64_t size = window.size();
     archive.value("window_size", size);
+    if (steps_ > samples_) throw std::invalid_argument("there are more steps than samples");
     if (size < 0 || size > capacity_ || size > samples_)
       throw std::invalid_argument("window_size is out of range");
     window.resize(int(size));

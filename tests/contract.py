@@ -298,6 +298,12 @@ def check_arrays_that_are_not_the_models_are_refused(make):
         refused(rows | {name: (name, kind, shape, [*axes, "time"])}, values)
         if kind != "i8" and values[name].size:
             refused(rows, values | {name: np.full_like(values[name], INF)})
+    for name, (_, kind, _, _) in rows.items():
+        if kind == "i8":  # a count
+            refused(rows, values | {name: np.full_like(values[name], -1)})
+            refused(rows, values | {name: np.full_like(values[name], 2**62)})
+        if name.endswith(("_moments", "variation", "error_variance")) and values[name].size:
+            refused(rows, values | {name: np.full_like(values[name], -1)})
     longer = np.zeros(1)
     refused(rows | {"more": ("more", "f8", [1], ["one"])}, values | {"more": longer})
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "archive.hpp"
 #include "simd/buffer.hpp"
@@ -53,6 +54,8 @@ class Mixture {
     archive.vector("regret", regret_.data(), members_);
     archive.vector("variation", variation_.data(), members_);
     archive.value("range", range_);
+    if (range_ < 0 || std::any_of(variation_.begin(), variation_.end(), [](double v) { return v < 0; }))
+      throw std::invalid_argument("the variation of a member's regret is negative");
     weigh();
   }
 

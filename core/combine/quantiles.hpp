@@ -13,6 +13,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
 
 #include "archive.hpp"
 
@@ -55,6 +56,7 @@ class Quantiles {
     archive.value("error_variance", variance_);
     archive.value("largest_error", largest_);
     archive.value("error_count", count_);
+    if (variance_ < 0 || largest_ < 0) throw std::invalid_argument("the size of errors is negative");
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,10 @@ inline void exchange_regimes(Archive& archive, const std::string& kind, const Ax
   double* data = reinterpret_cast<double*>(regimes.data());
   archive.array(kind + "_moments", data, axis, {"moment", of_moments}, n);
   archive.array(kind + "_surprises", data + of_moments, axis, {"moment", n - of_moments}, n);
+  for (const Regime& regime : regimes)
+    for (const double square : {regime.moments.count, regime.moments.variance, regime.surprises.count,
+                                regime.surprises.variance, regime.usual_variance})
+      if (square < 0) throw std::invalid_argument("a count or a variance of " + kind + "s is negative");
 }
 
 }  // namespace elman

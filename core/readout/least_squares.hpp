@@ -56,7 +56,7 @@ class LeastSquares {
     for (double& u : u_) u *= scale;
     double fade = 1 / forgetting_;
     for (int turn = 0; turn < renewals_; ++turn) {
-      renew_penalty(readout, int((t * renewals_ + turn) % n_), fade);
+      renew_penalty(readout, int((t % n_ * renewals_ + turn) % n_), fade);
       for (int i = 0; i < n_; ++i) change_row(i, fade);
       std::fill(u_.begin(), u_.end(), 0.0);
       fade = 1;
