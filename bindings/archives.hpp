@@ -56,7 +56,7 @@ class Load final : public elman::Archive {
         read(run, n * sizeof(*run));
         for (std::size_t i = 0; i < n; ++i)
           if (array.type == elman::ArrayView::Type::int64 && !(run[i] >= 0 && double(run[i]) <= kMost))
-            throw nb::value_error(("'" + name + "' is out of range").c_str());
+            throw nb::value_error((name + " is out of range").c_str());
           else if (!std::isfinite(double(run[i])) && !(array.may_be_unknown && std::isnan(double(run[i]))))
             throw nb::value_error(("array '" + name + "' holds values that are not finite").c_str());
       });

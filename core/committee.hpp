@@ -288,8 +288,7 @@ class Committee {
     out.answers[at] = unit.restore(mixed);
     if (out.low != nullptr) {
       out.low[at] = bound(unit, mixed, k, (1 - out.coverage) / 2);
-      // Quantiles are followed one by one and may cross for a moment.
-      out.high[at] = std::max(out.low[at], bound(unit, mixed, k, (1 + out.coverage) / 2));
+      out.high[at] = bound(unit, mixed, k, (1 + out.coverage) / 2);
     }
     return mixed;
   }

@@ -54,7 +54,8 @@ def test_half_is_inside_nine_tenths_is_inside_ninety_nine_percent():
 
     ends = np.array([wide[1], usual[1], narrow[1], narrow[2], usual[2], wide[2]])[:, 20:]
     assert np.all(np.isfinite(ends))
-    assert np.all(np.diff(ends, axis=0) > 0)
+    assert np.all(np.diff(ends, axis=0) >= 0)
+    assert np.all(np.mean(np.diff(ends, axis=0) > 0, axis=1) > 0.95)  # the same only where they would cross
 
 
 @pytest.mark.parametrize(

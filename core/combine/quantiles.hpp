@@ -3,9 +3,10 @@
 // Each quantile moves up when an error lies above it and down when one does not, in proportion to its level:
 // online conformal prediction (Gibbs and Candes 2021; Angelopoulos, Candes and Tibshirani 2023). It moves in
 // units of the recent error, so that calm and wild times get the width they need. Such units can be played
-// with: where more errors than `kPatience` too many, or too few, have come to lie below it, the quantile is
-// moved besides in units of the largest recent error, in proportion to their number. However the errors come,
-// the share of n of them that lie below it therefore differs from its level by no more than about (kPatience
+// with: where more errors too many, or too few, than patience bears have come to lie below it, the quantile
+// is moved besides in units of the largest recent error, in proportion to their number. However the errors
+// come, the share of n of them that lie below it therefore differs from its level by no more than about
+// (kPatience
 // + range / (kInsistence largest)) / n.
 #pragma once
 
@@ -29,7 +30,8 @@ class Quantiles {
     while (j + 1 < kLevels && normal_quantile(kLevel[j]) < z) ++j;
     const double left = normal_quantile(kLevel[j - 1]), right = normal_quantile(kLevel[j]);
     const double share = (z - left) / (right - left);
-    return error_at(j - 1) + share * (error_at(j) - error_at(j - 1));
+    const std::array<double, kLevels> errors = this->errors();
+    return errors[j - 1] + share * (errors[j] - errors[j - 1]);
   }
 
   void learn(double error) {
@@ -37,8 +39,9 @@ class Quantiles {
     if (count_ >= kFirst) {
       const double fading = count_ > kSettled ? 0 : std::pow(double(count_ - kFirst + 1), -0.6);
       const double step = kStep * std::max(fading, kSmallestStep);
+      const std::array<double, kLevels> errors = this->errors();
       for (std::size_t j = 0; j < kLevels; ++j) {
-        const double surplus = kLevel[j] - (error <= error_at(j) ? 1 : 0);
+        const double surplus = kLevel[j] - (error <= errors[j] ? 1 : 0);
         quantiles_[j] += step * surplus;
         missing_[j] += surplus;
       }
@@ -76,11 +79,18 @@ class Quantiles {
   static constexpr double kAbsurd = 1e100;     // its square is still a number
   static constexpr double kSmallest = 1e-200;  // so that an error of 0 lies between the quantiles of zeros
 
-  // The j-th quantile.
-  double error_at(std::size_t j) const {
+  // The quantiles as they are read and judged: those further out never lie within the others.
+  std::array<double, kLevels> errors() const {
     const double unit = std::sqrt(variance_) + kSmallest;
-    const double beyond = std::max(std::abs(missing_[j]) - kPatience, 0.0);
-    return unit * quantiles_[j] + std::copysign(kInsistence * largest_ * beyond, missing_[j]);
+    const double patience = std::min(kPatience, 0.5 * std::sqrt(double(count_)));
+    std::array<double, kLevels> at;
+    for (std::size_t j = 0; j < kLevels; ++j) {
+      const double beyond = std::max(std::abs(missing_[j]) - patience, 0.0);
+      at[j] = unit * quantiles_[j] + std::copysign(kInsistence * largest_ * beyond, missing_[j]);
+    }
+    for (std::size_t j = kLevels / 2 - 1; j-- > 0;) at[j] = std::min(at[j], at[j + 1]);
+    for (std::size_t j = kLevels / 2; j < kLevels; ++j) at[j] = std::max(at[j], at[j - 1]);
+    return at;
   }
 
   // Of the standard normal distribution, to three digits (Abramowitz and Stegun 26.2.23): the abscissa in

@@ -82,7 +82,7 @@ class Committee:
             [self.bound(k, z, level) for k, z in enumerate(mixed)]
             for level in ((1 - coverage) / 2, (1 + coverage) / 2)
         )
-        return np.array([answer, low, np.maximum(low, high)])
+        return np.array([answer, low, high])
 
     def bound(self, k, mixed, level):
         """Give the value below which the target of output k lies with probability `level`.

@@ -1,6 +1,7 @@
 """Quantiles of the errors of a forecast, each moved by every error: online conformal prediction."""
 
 import math
+from itertools import accumulate
 
 LEVELS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995)
 NORMAL = (-2.576, -2.326, -1.96, -1.645, -1.282, -0.674, 0.674, 1.282, 1.645, 1.96, 2.326, 2.576)
@@ -27,13 +28,18 @@ class Quantiles:
 
     @property
     def errors(self):
-        """Each quantile as an error: 40 errors too few below it are borne, then it moves by the largest."""
-        unit = math.sqrt(self.variance) + 1e-200
-        beyond = [math.copysign(max(abs(n) - 40, 0), n) for n in self.missing]
-        return [
+        """Each quantile as an error: some errors too few below it are borne, then it moves by the largest.
+
+        Quantiles further out never lie within the others.
+        """
+        unit, patience = math.sqrt(self.variance) + 1e-200, min(40, 0.5 * math.sqrt(self.count))
+        beyond = [math.copysign(max(abs(n) - patience, 0), n) for n in self.missing]
+        at = [
             unit * quantile + 0.05 * self.largest * n
             for quantile, n in zip(self.quantiles, beyond, strict=True)
         ]
+        lower = list(accumulate(reversed(at[:6]), min))[::-1]
+        return lower + list(accumulate([lower[-1], *at[6:]], max))[1:]
 
     def at(self, level):
         """Interpolate (beyond the ends: extrapolate) linearly in the normal quantile of the level.
