@@ -28,7 +28,7 @@ _LABELS = {
     "samples": "samples read",
     "output_size": "bytes of predictions",
 }
-_HIDDEN = {"kind", "run_format", "checksum", "scalar"}
+_HIDDEN = {"kind", "run_format", "checksum", "output_checksum", "scalar", "given"}
 
 
 def inspect(
@@ -81,8 +81,9 @@ def _pairs(lines: Iterator[tuple[str, str]]) -> RenderableType:
 
 
 def _facts(found: Contents) -> Iterator[tuple[str, str]]:
-    header = dict(found.header)
-    for name, value in (header | header.pop("configuration", {}) | header.pop("shape", {})).items():
+    nested = {name: found.header.get(name, {}) for name in ("configuration", "shape")}
+    header = {name: value for name, value in found.header.items() if name not in nested}
+    for name, value in (header | nested["configuration"] | nested["shape"]).items():
         if name not in _HIDDEN and _text(value):
             yield _LABELS.get(name, name), _text(value)
     for name, array in found.arrays.items():
