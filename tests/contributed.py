@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import elman
-from contract import Make, arrays, bits, checks_of, grow, named
+from contract import checks_of, grow
+from contract_maker import Make, arrays, bits, named
 from elman import SGD, SRNN, WOGD, OnlineRNN, state
 from elman.configuration.cells import Cell, Linear
 from elman.configuration.training import Training

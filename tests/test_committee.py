@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from contract import arrays, bits
+from contract_maker import arrays, bits
 from elman import EKF, RLS, SRNN, WOGD, Committee, Gradient, Linear, Member, state
 from elman.configuration.members import default_members
 

@@ -4,7 +4,8 @@ from functools import partial
 
 import pytest
 
-from contract import Make, checks_of
+from contract import checks_of
+from contract_maker import Make
 from elman import EKF, RLS, SRNN, WOGD, Adam, Committee, Gradient, Linear, Member, OnlineRNN
 from elman.configuration.cells import Cell
 from elman.configuration.training import Training
