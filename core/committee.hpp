@@ -256,7 +256,7 @@ class Committee {
       if (std::isnan(y[k]) || !unit.moments.varies()) continue;
       const double target = unit.standardise(y[k]);
       mixtures_[k].learn(opinions_.data(), target);
-      quantiles_[k].learn(unit.error(y[k], mixed));
+      quantiles_[k].learn(y[k] - unit.restore(mixed));
       for (int m = 0; m < n_members_; ++m)
         squared_errors_[m] += square(opinions_[m] - target) / unit.variance();
       squared_errors_[n_members_] += square(mixed - target) / unit.variance();
@@ -298,13 +298,13 @@ class Committee {
   double bound(const Unit& unit, double mixed, int k, double level) const {
     if (unit.moments.varies()) return end_of_interval(unit, mixed, quantiles_[k].at(level));
     const double uncertain = 2 * std::min(level, 1 - level);
-    if (uncertain * (unit.moments.count + 1) >= 1) return unit.mean();
+    if (uncertain * (unit.moments.count + 1) >= 1) return unit.moments.mean;
     return end_of_interval(unit, mixed, level < 0.5 ? -HUGE_VAL : HUGE_VAL);
   }
 
   // An infinite error stays infinite in any unit, but a probability stays one.
   double end_of_interval(const Unit& unit, double mixed, double error) const {
-    const double end = std::isinf(error) ? error : unit.missed_by(error, mixed);
+    const double end = std::isinf(error) ? error : unit.restore(mixed) + error;
     return probability_ ? std::clamp(end, 0.0, 1.0) : end;
   }
 

@@ -82,7 +82,7 @@ class Quantiles {
   // The quantiles as they are read and judged: those further out never lie within the others.
   std::array<double, kLevels> errors() const {
     const double unit = std::sqrt(variance_) + kSmallest;
-    const double patience = std::min(kPatience, 0.5 * std::sqrt(double(count_)));
+    const double patience = std::min(kPatience, 6 + 0.2 * std::sqrt(double(count_)));
     std::array<double, kLevels> at;
     for (std::size_t j = 0; j < kLevels; ++j) {
       const double beyond = std::max(std::abs(missing_[j]) - patience, 0.0);

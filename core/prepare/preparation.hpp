@@ -21,22 +21,13 @@ struct Unit {
 
   Moments moments;
   bool scaled;
-  double factor;  // what a target is multiplied by before anything else, see Preparation
 
   double standardise(double y) const {
-    return scaled ? moments.standardise(y * factor) : std::clamp(y, -kLimit, kLimit);
+    return scaled ? moments.standardise(y) : std::clamp(y, -kLimit, kLimit);
   }
-  // What the answer missed target y by, and the target that it would have missed by so much, in the units of
-  // the target times the factor.
-  double error(double y, double answer) const { return y * factor - restored(answer); }
-  double missed_by(double error, double answer) const { return (restored(answer) + error) / factor; }
-  double restore(double answer) const { return missed_by(0, answer); }
-  double mean() const { return moments.mean / factor; }
+  double restore(double answer) const { return scaled ? moments.restore(answer) : answer; }
   // The target's variance in these units.
   double variance() const { return scaled ? 1 : moments.variance; }
-
- private:
-  double restored(double answer) const { return scaled ? moments.restore(answer) : answer; }
 };
 
 class Preparation {
@@ -50,13 +41,12 @@ class Preparation {
         scaled_(scaled),
         inputs_(columns.count()),
         outputs_(columns.outputs),
-        factors_(columns.outputs, 0.0),
         history_(columns.lagged()) {
     std::fill(history_.begin(), history_.end(), std::numeric_limits<double>::quiet_NaN());
   }
 
   const Columns& columns() const { return columns_; }
-  Unit unit(int output) const { return {outputs_[output].moments, scaled_.targets, factor(output)}; }
+  Unit unit(int output) const { return {outputs_[output].moments, scaled_.targets}; }
 
   // The row of the next sample as networks see it, into `row`; its columns count from now on.
   void take(const double* x, double* row) {
@@ -81,11 +71,10 @@ class Preparation {
   bool label(const double* y, double* targets) {
     bool known = false;
     for (int k = 0; k < columns_.outputs; ++k) {
-      choose_factor(k, y[k]);
-      outputs_[k].observe(y[k] * factor(k));
+      outputs_[k].observe(y[k]);
       targets[k] = std::isnan(y[k]) ? y[k] : unit(k).standardise(y[k]);
       known |= !std::isnan(y[k]);
-      remember(k, y[k] * factor(k));
+      remember(k, y[k]);
     }
     return known;
   }
@@ -94,7 +83,6 @@ class Preparation {
     const Axis outputs{"output", outputs_.size()};
     exchange_regimes(archive, "input", columns_.axis(), inputs_);
     exchange_regimes(archive, "target", outputs, outputs_);
-    archive.vector("target_factors", factors_.data(), outputs);
     archive.targets("history", history_.data(), outputs, {"lag", std::size_t(columns_.lags)}, columns_.lags);
   }
 
@@ -108,16 +96,6 @@ class Preparation {
     return std::clamp(std::isnan(value) ? moments.mean : value, -Unit::kLimit, Unit::kLimit);
   }
 
-  // Squares of targets far from 1 leave the range of numbers. The first target that is not 0 decides whether
-  // they are brought near 1 by a power of two, which rounds nothing.
-  void choose_factor(int k, double y) {
-    if (factors_[k] != 0 || std::isnan(y) || y == 0) return;
-    const int exponent = std::clamp(std::ilogb(y), -kLargestExponent, kLargestExponent);
-    factors_[k] = scaled_.targets && std::abs(exponent) > kOrdinaryExponent ? std::ldexp(1.0, -exponent) : 1;
-  }
-  double factor(int k) const { return factors_[k] == 0 ? 1 : factors_[k]; }
-  static constexpr int kOrdinaryExponent = 200, kLargestExponent = 1000;
-
   // In place of a target that is not known stands the last one that was.
   void remember(int k, double y) {
     if (columns_.lags == 0) return;
@@ -129,8 +107,7 @@ class Preparation {
   Columns columns_;
   Scaled scaled_;
   std::vector<Regime> inputs_, outputs_;
-  std::vector<double> factors_;  // 0 before they are chosen
-  Buffer<double> history_;       // [outputs][lags], the newest first
+  Buffer<double> history_;  // [outputs][lags], the newest first
 };
 
 }  // namespace elman

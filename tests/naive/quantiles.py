@@ -32,7 +32,7 @@ class Quantiles:
 
         Quantiles further out never lie within the others.
         """
-        unit, patience = math.sqrt(self.variance) + 1e-200, min(40, 0.5 * math.sqrt(self.count))
+        unit, patience = math.sqrt(self.variance) + 1e-200, min(40, 6 + 0.2 * math.sqrt(self.count))
         beyond = [math.copysign(max(abs(n) - patience, 0), n) for n in self.missing]
         at = [
             unit * quantile + 0.05 * self.largest * n
