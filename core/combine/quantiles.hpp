@@ -6,8 +6,7 @@
 // with: where more errors too many, or too few, than patience bears have come to lie below it, the quantile
 // is moved besides in units of the largest recent error, in proportion to their number. However the errors
 // come, the share of n of them that lie below it therefore differs from its level by no more than about
-// (kPatience
-// + range / (kInsistence largest)) / n.
+// (patience + range of the errors / (kInsistence largest recent one)) / n.
 #pragma once
 
 #include <algorithm>
