@@ -12,7 +12,7 @@
 
 inline const char* type_code(elman::ArrayView::Type type) {
   using Type = elman::ArrayView::Type;
-  return type == Type::float32 ? "f4" : type == Type::float64 ? "f8" : "i8";
+  return type == Type::float16 ? "f2" : type == Type::float32 ? "f4" : type == Type::float64 ? "f8" : "i8";
 }
 
 // [name, type, shape, kinds of the axes]. An axis of one index is left out; a triangle is a list of numbers.
@@ -32,6 +32,7 @@ class Save final : public elman::Archive {
  public:
   nb::list table;
   std::string bytes;
+  bool has_part(const std::string&, bool mine) override { return mine; }
   void walk(const std::string& name, const elman::ArrayView& array) override {
     table.append(table_row(name, array));
     array.visit([&](auto* data) {
@@ -55,26 +56,34 @@ class Load final : public elman::Archive {
       array.each_run(data, [&](auto* run, std::size_t n) {
         read(run, n * sizeof(*run));
         for (std::size_t i = 0; i < n; ++i)
-          if (array.type == elman::ArrayView::Type::int64 && !(run[i] >= 0 && double(run[i]) <= kMost))
-            throw nb::value_error((name + " is out of range").c_str());
-          else if (!std::isfinite(double(run[i])) && !(array.may_be_unknown && std::isnan(double(run[i]))))
-            throw nb::value_error(("array '" + name + "' holds values that are not finite").c_str());
+          if (const double value = double(run[i]); !array.limits.allow(value))
+            throw nb::value_error(
+                (name + (std::isfinite(value) ? " is out of range" : " holds values that are not finite"))
+                    .c_str());
       });
     });
   }
 
+  bool has_part(const std::string& name, bool) override {
+    return row_ < table_.size() && nb::object(table_[row_][0]).equal(nb::str(name.c_str()));
+  }
+
+  void require_room(std::size_t n, std::size_t bytes) override {
+    ::require(n <= (bytes_.size() - at_) / bytes, "there is more of something than its bytes can hold");
+  }
+
+  void require(bool holds, const char* what) override { ::require(holds, what); }
+
   void finish() const {
-    require(row_ == table_.size() && at_ == bytes_.size(), "there are more arrays than the model has");
+    ::require(row_ == table_.size() && at_ == bytes_.size(), "there are more arrays than the model has");
   }
 
  private:
   void read(void* to, std::size_t n) {
-    require(n <= bytes_.size() - at_, "the arrays are longer than their bytes");
+    ::require(n <= bytes_.size() - at_, "the arrays are longer than their bytes");
     if (n > 0) std::memcpy(to, bytes_.c_str() + at_, n);
     at_ += n;
   }
-
-  static constexpr double kMost = 4503599627370496.0;  // 2^52: counts are still told apart as doubles
 
   nb::list table_;
   const nb::bytes& bytes_;
@@ -86,11 +95,14 @@ class Load final : public elman::Archive {
 class Collect final : public elman::Archive {
  public:
   nb::dict matrices;
+  bool has_part(const std::string&, bool mine) override { return mine; }
   void walk(const std::string& name, const elman::ArrayView& array) override {
     const bool by_column = std::strcmp(array.outer.kind(), "output") != 0;
     const std::size_t outer = array.outer.size(), inner = array.inner.size();
     array.visit([&](auto* data) {
-      std::vector<std::remove_pointer_t<decltype(data)>> matrix(outer * inner);
+      using Number = std::remove_pointer_t<decltype(data)>;
+      std::vector<std::conditional_t<std::is_same_v<Number, elman::Half>, float, Number>> matrix(outer *
+                                                                                                 inner);
       for (std::size_t i = 0; i < outer; ++i)
         for (std::size_t j = 0; j < inner; ++j)
           matrix[by_column ? j * outer + i : i * inner + j] = data[i * array.stride + j];

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "gil.hpp"
 #include "peak.hpp"
 #include "random.hpp"
 #include "simd/buffer.hpp"
@@ -29,7 +30,9 @@ nb::object clip_singular_values(const Matrix& columns, double limit) {
   const std::size_t n = columns.shape(0), rows = columns.shape(1);
   elman::Buffer<double> A(n * rows);
   std::copy_n(columns.data(), n * rows, A.data());
-  elman::clip_spectrum(A.data(), int(rows), int(rows), int(n), limit);
+  elman::SpectrumClipper clipper;
+  clipper.prepare(int(rows), int(n));
+  clipper.clip(A.data(), int(rows), int(rows), int(n), limit);
   return new_array(A.data(), n, rows);
 }
 
@@ -59,12 +62,14 @@ std::vector<std::string> supported() {
 void bind_probes(nb::module_& m) {
   m.attr("LANE_BYTES") = ELMAN_LANE_BYTES;
   m.def("supported", &supported);
+  m.def("close", &WithoutGil::close);
+  m.def("forked", &WithoutGil::forked);
   m.def("tanh", &lanes_tanh<float>, nb::arg().noconvert());
   m.def("tanh", &lanes_tanh<double>, nb::arg().noconvert());
   m.def("clip_singular_values", &clip_singular_values);
   m.def("normal", &normal);
   m.def("peak_gflops", [](bool double_precision) {
-    nb::gil_scoped_release release;
+    WithoutGil released;
     return double_precision ? elman::peak_gflops<double>() : elman::peak_gflops<float>();
   });
 }

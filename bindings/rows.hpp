@@ -4,10 +4,15 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>
+#include <vector>
+
+#include "levels.hpp"
+#include "prepare/coding.hpp"
 
 namespace nb = nanobind;
 
@@ -16,8 +21,11 @@ namespace nb = nanobind;
 class RowReader {
  public:
   // `names`: a tuple of str if rows are dicts, else None.
-  RowReader(std::size_t n_features, nb::object names)
-      : n_features_(n_features),
+  RowReader(const std::vector<elman::FeatureKind>& kinds, nb::object names)
+      : n_features_(kinds.size()),
+        kinds_(kinds),
+        plain_(std::all_of(kinds.begin(), kinds.end(),
+                           [](elman::FeatureKind kind) { return kind == elman::FeatureKind::number; })),
         names_(std::move(names)),
         numpy_array_(nb::module_::import_("numpy").attr("ndarray")),
         numpy_float32_(nb::module_::import_("numpy").attr("float32")) {}
@@ -25,7 +33,7 @@ class RowReader {
   bool row(nb::handle x, double* out) const {
     if (PyDict_CheckExact(x.ptr())) return !names_.is_none() && named(x, out);
     if (!names_.is_none()) return false;
-    if (x.type().is(numpy_array_)) return array(x, out);
+    if (x.type().is(numpy_array_)) return plain_ && array(x, out);
     if (PyList_CheckExact(x.ptr()) || PyTuple_CheckExact(x.ptr())) return sequence(x, out);
     return false;
   }
@@ -48,7 +56,13 @@ class RowReader {
     return false;
   }
 
-  bool finite_number(nb::handle value, double& out) const { return number(value, out) && !std::isinf(out); }
+  // A feature: a finite number, or a text where the level of a category belongs.
+  bool feature(std::size_t j, nb::handle value, double& out) const {
+    if (kinds_[j] == elman::FeatureKind::number) return number(value, out) && !std::isinf(out);
+    if (kinds_[j] != elman::FeatureKind::category || !PyUnicode_Check(value.ptr())) return false;
+    out = level_of(value.ptr());
+    return true;
+  }
 
   // A feature that is absent is missing; a name that is new needs the long way.
   bool named(nb::handle x, double* out) const {
@@ -61,7 +75,7 @@ class RowReader {
         continue;
       }
       ++found;
-      if (!finite_number(value, out[j])) return false;
+      if (!feature(j, value, out[j])) return false;
     }
     return found == PyDict_Size(x.ptr());
   }
@@ -71,7 +85,7 @@ class RowReader {
     if (std::size_t(list ? PyList_Size(x.ptr()) : PyTuple_Size(x.ptr())) != n_features_) return false;
     for (std::size_t j = 0; j < n_features_; ++j) {
       const Py_ssize_t at = Py_ssize_t(j);
-      if (!finite_number(list ? PyList_GetItem(x.ptr(), at) : PyTuple_GetItem(x.ptr(), at), out[j]))
+      if (!feature(j, list ? PyList_GetItem(x.ptr(), at) : PyTuple_GetItem(x.ptr(), at), out[j]))
         return false;
     }
     return true;
@@ -98,5 +112,7 @@ class RowReader {
   }
 
   std::size_t n_features_;
+  std::vector<elman::FeatureKind> kinds_;
+  bool plain_;  // all features are numbers
   nb::object names_, numpy_array_, numpy_float32_;
 };

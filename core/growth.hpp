@@ -32,6 +32,8 @@ class Snapshot final : public Archive {
     arrays_.insert_or_assign(name, std::move(copy));
   }
 
+  bool has_part(const std::string&, bool mine) override { return mine; }
+
   const Copy* find(const std::string& name) const {
     const auto found = arrays_.find(name);
     return found == arrays_.end() ? nullptr : &found->second;
@@ -45,6 +47,8 @@ class Snapshot final : public Archive {
 class Graft final : public Archive {
  public:
   explicit Graft(const Snapshot& from) : from_(from) {}
+
+  bool has_part(const std::string& name, bool) override { return from_.find(name) != nullptr; }
 
   void walk(const std::string& name, const ArrayView& to) override {
     const Snapshot::Copy* copy = from_.find(name);

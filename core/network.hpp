@@ -9,6 +9,7 @@
 #include "cell/cell.hpp"
 #include "parameters.hpp"
 #include "readout/readout.hpp"
+#include "simd/vector.hpp"
 #include "window.hpp"
 
 namespace elman {
@@ -23,6 +24,7 @@ struct Network {
         recurrence(Parameters<T>::Role::recurrence, cell->blocks(), cell->n_weights()),
         readout(sizes, loss),
         window(sizes.n_inputs, sizes.n_outputs, sizes.capacity),
+        capacity(sizes.capacity),
         trained{&recurrence} {
     if (readout_is_trained) trained.push_back(&readout.parameters());
   }
@@ -32,6 +34,7 @@ struct Network {
   Parameters<T> recurrence;
   Readout<T> readout;
   Window<T> window;
+  const int capacity;                   // largest number of samples that a pass covers
   std::vector<Parameters<T>*> trained;  // what a training changes
   std::int64_t clock = 0;               // samples of the stream before the window
 
@@ -58,6 +61,34 @@ struct Network {
   void differentiate_window(int first) {
     readout.differentiate(cell->hidden(first + 1), window.input(first), window.targets() + first,
                           window.target_step(), window.size() - first);
+    back_propagate(first);
+  }
+
+  // The summed loss of all samples.
+  double loss_of_window(int first) {
+    return readout.loss_of(cell->hidden(first + 1), window.input(first), window.targets() + first,
+                           window.target_step(), window.size() - first);
+  }
+
+  // What a product with the Gauss-Newton matrix works on.
+  struct Curving {
+    explicit Curving(const Network& network)
+        : hidden(std::size_t(network.capacity) * network.cell->hidden_stride()),
+          scratch(network.cell->along_scratch()),
+          forces(std::size_t(network.capacity) + kLanes<T>) {}
+    Buffer<T> hidden, scratch, forces;
+  };
+
+  // The product of the Gauss-Newton matrix of the summed loss, Σ J^T (d²L/dz²) J over the samples with J =
+  // dz/dweights, with a direction; `readout_direction` is null if the readout stands still. To the loss is
+  // added `structural` / 2 times the squared change of the hidden vectors.
+  void curve_window(const T* direction, const T* readout_direction, T structural, int first, Curving& work) {
+    const int n = window.size() - first;
+    cell->differentiate_along(direction, recurrence.weights.data(), window.inputs(), first, window.size(),
+                              clock, work.hidden.data(), work.scratch.data());
+    readout.curve(readout_direction, work.hidden.data(), cell->hidden(first + 1), window.input(first),
+                  window.targets() + first, window.target_step(), n, work.forces.data());
+    add(readout.dLdh(), structural, work.hidden.data(), std::size_t(n) * cell->hidden_stride());
     back_propagate(first);
   }
 

@@ -22,6 +22,10 @@ struct Block {
   std::size_t place(std::size_t i, std::size_t j) const { return offset + i * stride + j; }
 };
 
+// No rule moves a weight further away from 0 than this: a step that would is not taken. So answers stay
+// numbers in any precision.
+constexpr double kLargestWeight = 1e12;
+
 template <class T>
 struct Parameters {
   // What the weights are of: rules may treat the two differently, as WOGD does.
@@ -35,9 +39,10 @@ struct Parameters {
   Buffer<T> weights, gradient;
 
   // Walks an array in the layout of the weights, matrix by matrix.
-  void exchange(Archive& archive, const std::string& prefix, Buffer<T>& array) const {
+  void exchange(Archive& archive, const std::string& prefix, Buffer<T>& array, Limits limits = {}) const {
     for (const Block& block : blocks)
-      archive.array(prefix + block.name, array.data() + block.offset, block.outer, block.inner, block.stride);
+      archive.array(prefix + block.name, array.data() + block.offset, block.outer, block.inner, block.stride,
+                    limits);
   }
 };
 

@@ -18,6 +18,7 @@
 #include "readout/least_squares.hpp"
 #include "training/adam.hpp"
 #include "training/ekf.hpp"
+#include "training/hessian_free.hpp"
 #include "training/rmsprop.hpp"
 #include "training/sgd.hpp"
 #include "training/wogd.hpp"
@@ -59,16 +60,22 @@ const Named<MakeCell<T>>& cells() {
 template <class T>
 const Named<MakeTraining<T>>& trainings() {
   static const Named<MakeTraining<T>> all = {
-      {"WOGD", make_training<T, WOGD<T>>},       {"SGD", make_training<T, SGD<T>>},
-      {"RMSprop", make_training<T, RMSprop<T>>}, {"Adam", make_training<T, Adam<T>>},
+      {"WOGD", make_training<T, WOGD<T>>},
+      {"SGD", make_training<T, SGD<T>>},
+      {"RMSprop", make_training<T, RMSprop<T>>},
+      {"Adam", make_training<T, Adam<T>>},
       {"EKF", make_training<T, EKF<T>>},
+      {"HalfEKF", make_training<T, EKF<T, Half>>},
+      {"HessianFree", make_training<T, HessianFree<T>>},
   };
   return all;
 }
 
-// Readouts, and whether they learn by least squares instead of by the training.
+// Readouts, and whether they learn by least squares instead of by the training. Those of simple members learn
+// nothing.
 inline const Named<bool>& readouts() {
-  static const Named<bool> all = {{"Gradient", false}, {"RLS", true}};
+  static const Named<bool> all = {
+      {"Gradient", false}, {"RLS", true}, {"LastValue", false}, {"RecentMean", false}, {"Mean", false}};
   return all;
 }
 

@@ -37,13 +37,18 @@ class Window {
     }
     std::copy_n(x, n_inputs_, inputs() + std::size_t(size_) * n_inputs_);
     ++size_;
-    set_targets(y);
+    set_targets(size_ - 1, y);
   }
 
-  // Replaces the targets of the newest sample.
-  void relabel(const T* y) {
-    labelled_ -= is_labelled(size_ - 1);
-    set_targets(y);
+  // Replaces the targets of row i.
+  void relabel(int i, const T* y) {
+    labelled_ -= is_labelled(i);
+    set_targets(i, y);
+  }
+
+  void clear() {
+    begin_ = 0;
+    size_ = labelled_ = 0;
   }
 
   void pop_back() {
@@ -79,9 +84,9 @@ class Window {
   }
 
  private:
-  void set_targets(const T* y) {
-    for (std::size_t k = 0; k < n_outputs_; ++k) targets()[k * rows_ + size_ - 1] = y[k];
-    labelled_ += is_labelled(size_ - 1);
+  void set_targets(int i, const T* y) {
+    for (std::size_t k = 0; k < n_outputs_; ++k) targets()[k * rows_ + i] = y[k];
+    labelled_ += is_labelled(i);
   }
 
   bool is_labelled(int row) {

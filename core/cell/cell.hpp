@@ -10,6 +10,9 @@
 
 namespace elman {
 
+// Of a unit: the memory of an LSTM grows by at most 1 at a sample, and by nothing where that is rounded away.
+constexpr double kLargestState = 0x1p53;
+
 struct CellSizes {
   Axis inputs;  // with the constant
   int n_hidden;
@@ -46,6 +49,13 @@ class Cell {
   virtual void backward(const T* dLdh, int first, int last, std::int64_t clock) = 0;
   // dL/dweights from the last backward pass.
   virtual void gradient(const T* X, int first, int last, T* out) = 0;
+  // The derivatives of the hidden vectors in slots first+1 to last when the weights move in a `direction`
+  // (laid out like the weights) and the state in slot `first` stands still, [last - first][hidden_stride()].
+  // The trajectory is that of the weights.
+  virtual void differentiate_along(const T* direction, const T* weights, const T* X, int first, int last,
+                                   std::int64_t clock, T* out, T* scratch) = 0;
+  // How many elements of scratch that takes.
+  virtual std::size_t along_scratch() const { return 0; }
   // Forgets sample 0: slot 1 becomes slot 0. The other slots are invalid until the next forward pass.
   virtual void drop_first() = 0;
   // Walks the state in slot 0.
@@ -54,6 +64,8 @@ class Cell {
  protected:
   Cell(CellSizes sizes, std::vector<Block> blocks, std::size_t n_weights)
       : sizes_(sizes), blocks_(std::move(blocks)), n_weights_(n_weights) {}
+
+  static constexpr Limits kSquashed = {-1.001, 1.001};  // what tanh gives, and means of it, with rounding
 
   const CellSizes sizes_;
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cell/along.hpp"
 #include "cell/cell.hpp"
 #include "cell/masked_recursion.hpp"
 #include "options.hpp"
@@ -152,10 +153,29 @@ class Clockwork final : public Cell<T> {
       for (int i = n_hidden_; i < stride_; ++i) out[std::size_t(k) * stride_ + i] = 0;
   }
 
+  // dh_i = (1 - h_i²) (W dh_{i-1} + dW h_{i-1} + dU x_i) for the units that are due; the others keep theirs.
+  void differentiate_along(const T* direction, const T* weights, const T* X, int first, int last,
+                           std::int64_t clock, T* out, T* scratch) override {
+    const int n = last - first;
+    Along<T>{direction, stride_, n_inputs_, n_hidden_}.drive(X + std::size_t(first) * n_inputs_,
+                                                             hidden(first), stride_, n, out, scratch);
+    for (int i = 0; i < n; ++i) {
+      T* row = out + std::size_t(i) * stride_;
+      const T* before = i > 0 ? row - stride_ : nullptr;
+      if (i > 0) multiply_add<T>(recurrent(weights), stride_, n_hidden_, before, row, i % 2 == 1);
+      through_tanh<T>(hidden(first + i + 1), stride_, row);
+      for (const Module& module : modules_)
+        if ((clock + first + i) % module.period != 0)
+          for (int u = module.begin; u < module.end(); ++u) row[u] = i > 0 ? before[u] : T(0);
+    }
+  }
+
+  std::size_t along_scratch() const override { return std::size_t(this->sizes_.capacity) * stride_; }
+
   void drop_first() override { std::copy(hidden(1), hidden(2), hidden(0)); }
 
   void exchange_state(Archive& archive) override {
-    archive.vector("state", hidden(0), this->sizes_.hidden());
+    archive.vector("state", hidden(0), this->sizes_.hidden(), this->kSquashed);
   }
 
  private:
@@ -164,7 +184,6 @@ class Clockwork final : public Cell<T> {
   using BackwardPass = typename Recursion::BackwardPass;
 
   static constexpr int kLongestCycle = 1024;  // ticks after which the mask of a group must repeat
-  static constexpr int kFusedInputs = 12;     // up to this many inputs U x is cheapest inside the recursion
 
   struct Module {
     int begin, size;

@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "cell/along.hpp"
 #include "cell/cell.hpp"
 #include "simd/buffer.hpp"
 #include "simd/product.hpp"
@@ -35,10 +36,12 @@ class Gated : public Cell<T> {
       }
   }
 
+  std::size_t along_scratch() const override { return 2 * std::size_t(this->sizes_.capacity) * column_; }
+
   void drop_first() override { std::copy_n(hidden(1), std::size_t(stride_), hidden(0)); }
 
   void exchange_state(Archive& archive) override {
-    archive.vector("state", hidden(0), this->sizes_.hidden());
+    archive.vector("state", hidden(0), this->sizes_.hidden(), this->kSquashed);
   }
 
  protected:
@@ -94,6 +97,27 @@ class Gated : public Cell<T> {
     product<T>(input_delta, column_, n, {X + std::size_t(first) * n_inputs_, 1, n_inputs_}, n_inputs_, out);
     product<T>(recurrent_delta, column_, n, {hidden(first), 1, stride_}, n_hidden_,
                out + std::size_t(n_inputs_) * column_);
+  }
+
+  // Runs the derivatives along a direction through n samples from slot `first`: `differentiate(i, u,
+  // inputs, recurrent, before)` takes the derivatives of U x and of W h of the i-th sample and, unless it is
+  // the first, that of the hidden vector before, and gives that of its hidden vector, from element u on.
+  template <class Equations>
+  void recur_along(const Equations& equations, const T* direction, const T* weights, const T* X, int first,
+                   int n, T* out, T* scratch) {
+    T *input_along = scratch, *recurrent_along = scratch + std::size_t(n) * column_;
+    const Along<T> along{direction, column_, n_inputs_, n_hidden_};
+    along.inputs(X + std::size_t(first) * n_inputs_, n, input_along);
+    along.states(hidden(first), stride_, n, recurrent_along);
+    const T* W = weights + std::size_t(n_inputs_) * column_;
+    for (int i = 0; i < n; ++i, out += stride_) {
+      T* recurrent = recurrent_along + std::size_t(i) * column_;
+      if (i > 0) multiply_add<T>(W, column_, n_hidden_, out - stride_, recurrent, i % 2 == 1);
+      const T* inputs = input_along + std::size_t(i) * column_;
+      for (int u = 0; u < stride_; u += kLanes<T>)
+        store<T>(out + u, equations.differentiate(i, u, inputs + u, recurrent + u,
+                                                  i > 0 ? out - stride_ + u : nullptr));
+    }
   }
 
   T* gates(int i) { return gates_.data() + std::size_t(i) * column_; }

@@ -29,6 +29,13 @@ class GRU final : public Gated<T, 3> {
                      last - first);
   }
 
+  void differentiate_along(const T* direction, const T* weights, const T* X, int first, int last,
+                           std::int64_t, T* out, T* scratch) override {
+    this->recur_along(
+        AlongDirection{this->stride_, this->gates(first), recurrent(first), this->hidden(first)}, direction,
+        weights, X, first, last - first, out, scratch);
+  }
+
   void gradient(const T* X, int first, int last, T* out) override {
     this->sum_gradient(this->delta_.data(), recurrent_delta_.data(), X, first, last, out);
   }
@@ -93,6 +100,28 @@ class GRU final : public Gated<T, 3> {
       store<T>(delta + column + stride, d[1]);
       store<T>(delta + column + 2 * stride, dn);
       for (int g = 0; g < 3; ++g) store<T>(recurrent_delta + column + g * stride, d[g]);
+    }
+  };
+
+  struct AlongDirection {
+    int stride;
+    const T* gates;
+    const T* recurrent;
+    const T* hidden;
+
+    // dn = (1 - n²) (d(U x) + dr (W h) + r d(W h)) and dh' = dz (h - n) + (1 - z) dn + z dh.
+    ELMAN_INLINE Vec<T> differentiate(int i, int u, const T* inputs, const T* products,
+                                      const T* before) const {
+      const std::size_t at = std::size_t(i) * stride + u;
+      const T* gate = gates + std::size_t(i) * 3 * stride + u;
+      const Vec<T> reset = load<T>(gate), keep = load<T>(gate + stride), value = load<T>(gate + 2 * stride);
+      const Vec<T> dr = (load<T>(inputs) + load<T>(products)) * (reset * (T(1) - reset));
+      const Vec<T> dz = (load<T>(inputs + stride) + load<T>(products + stride)) * (keep * (T(1) - keep));
+      const Vec<T> inside = load<T>(inputs + 2 * stride) + dr * load<T>(recurrent + at) +
+                            reset * load<T>(products + 2 * stride);
+      const Vec<T> dn = (T(1) - value * value) * inside;
+      const Vec<T> changed = dz * (load<T>(hidden + at) - value) + (T(1) - keep) * dn;
+      return before == nullptr ? changed : changed + keep * load<T>(before);
     }
   };
 

@@ -15,6 +15,7 @@ class Linear final : public Cell<T> {
   void forward(const T*, const T*, int, int, std::int64_t) override {}
   void backward(const T*, int, int, std::int64_t) override {}
   void gradient(const T*, int, int, T*) override {}
+  void differentiate_along(const T*, const T*, const T*, int, int, std::int64_t, T*, T*) override {}
   void drop_first() override {}
   void exchange_state(Archive&) override {}
 };

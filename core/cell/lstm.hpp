@@ -35,6 +35,14 @@ class LSTM final : public Gated<T, 4> {
     this->sum_gradient(this->delta_.data(), this->delta_.data(), X, first, last, out);
   }
 
+  void differentiate_along(const T* direction, const T* weights, const T* X, int first, int last,
+                           std::int64_t, T* out, T* scratch) override {
+    std::fill(carried_.begin(), carried_.end(), T(0));
+    this->recur_along(
+        AlongDirection{this->stride_, this->gates(first), cell(first), squashed(first), carried_.data()},
+        direction, weights, X, first, last - first, out, scratch);
+  }
+
   void drop_first() override {
     Gated<T, 4>::drop_first();
     std::copy_n(cell(1), std::size_t(this->stride_), cell(0));
@@ -42,7 +50,7 @@ class LSTM final : public Gated<T, 4> {
 
   void exchange_state(Archive& archive) override {
     Gated<T, 4>::exchange_state(archive);
-    archive.vector("cell_state", cell(0), this->sizes_.hidden());
+    archive.vector("cell_state", cell(0), this->sizes_.hidden(), Limits::within(kLargestState));
   }
 
  private:
@@ -101,6 +109,28 @@ class LSTM final : public Gated<T, 4> {
       d[3] = dh * (s * (out * (T(1) - out)));
       T* deltas = delta + std::size_t(i) * 4 * stride + u * kLanes<T>;
       for (int g = 0; g < 4; ++g) store<T>(deltas + g * stride, d[g]);
+    }
+  };
+
+  struct AlongDirection {
+    int stride;
+    const T* gates;
+    const T* cells;
+    const T* squashed;
+    T* carried;  // dc of the sample before
+
+    // dc' = df c + f dc + di g + i dg and dh' = do tanh(c') + o (1 - tanh(c')²) dc'.
+    ELMAN_INLINE Vec<T> differentiate(int i, int u, const T* inputs, const T* recurrent, const T*) const {
+      const std::size_t at = std::size_t(i) * stride + u;
+      const T* gate = gates + std::size_t(i) * 4 * stride + u;
+      const Vec<T> in = load<T>(gate), forget = load<T>(gate + stride), value = load<T>(gate + 2 * stride),
+                   open = load<T>(gate + 3 * stride), s = load<T>(squashed + at);
+      Vec<T> a[4];
+      for (int g = 0; g < 4; ++g) a[g] = load<T>(inputs + g * stride) + load<T>(recurrent + g * stride);
+      Vec<T> dc = a[1] * (forget * (T(1) - forget)) * load<T>(cells + at) + forget * load<T>(carried + u);
+      dc += a[0] * (in * (T(1) - in)) * value + a[2] * (in * (T(1) - value * value));
+      store<T>(carried + u, dc);
+      return a[3] * (open * (T(1) - open)) * s + open * (T(1) - s * s) * dc;
     }
   };
 

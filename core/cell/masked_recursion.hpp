@@ -55,10 +55,8 @@ struct MaskedRecursion {
     T* out = p.states + rows;
     for (int i = 0; i < p.n; ++i, drive += p.drive_step, x += p.n_inputs, out += rows) {
       Vec<T> a[vectors];
-      for (int v = 0; v < vectors; ++v) a[v] = load<T>(drive + v * kLanes<T>);
-      for (int k = 0; k < p.n_inputs; ++k)
-        for (int v = 0; v < vectors; ++v)
-          a[v] = fma<T>(load<T>(p.U + k * rows + v * kLanes<T>), splat(x[k]), a[v]);
+      multiply_inputs<T, vectors>(p.U, p.n_inputs, x, a);
+      for (int v = 0; v < vectors; ++v) a[v] += load<T>(drive + v * kLanes<T>);
       SmallProduct<T, Columns, vectors>::multiply_add(p.matrix, h, a);
       for (int v = 0; v < vectors; ++v) {
         h[v] = load<T>(mask + v * kLanes<T>) != Vec<T>{} ? tanh(a[v]) : h[v];

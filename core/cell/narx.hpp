@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "cell/along.hpp"
 #include "cell/cell.hpp"
 #include "options.hpp"
 #include "simd/buffer.hpp"
@@ -45,10 +46,19 @@ class NARX final : public Cell<T> {
   }
 
   void forward(const T* weights, const T* X, int first, int last, std::int64_t) override {
-    product<T>(weights, stride_, n_inputs_, {X + std::size_t(first) * n_inputs_, n_inputs_, 1}, last - first,
-               drive_.data());
-    const Pass pass{recurrent(weights), drive_.data(), hidden(first), stride_,
-                    n_hidden_,          delays_,       last - first};
+    const T* x = X + std::size_t(first) * n_inputs_;
+    const bool fused = is_unrolled() && n_inputs_ <= kFusedInputs;
+    if (!fused) product<T>(weights, stride_, n_inputs_, {x, n_inputs_, 1}, last - first, drive_.data());
+    const Pass pass{recurrent(weights),
+                    drive_.data(),
+                    hidden(first),
+                    stride_,
+                    n_hidden_,
+                    delays_,
+                    last - first,
+                    weights,
+                    x,
+                    fused ? n_inputs_ : 0};
     is_unrolled() ? kForward[Unrolled<T>::index(n_hidden_)](pass) : forward_any(pass);
   }
 
@@ -70,11 +80,33 @@ class NARX final : public Cell<T> {
                  out + std::size_t(n_inputs_ + (d - 1) * n_hidden_) * stride_);
   }
 
+  std::size_t along_scratch() const override { return std::size_t(this->sizes_.capacity) * stride_; }
+
+  // dh_i = (1 - h_i²) (Σ_d (W_d dh_{i-d} + dW_d h_{i-d}) + dU x_i)
+  void differentiate_along(const T* direction, const T* weights, const T* X, int first, int last,
+                           std::int64_t, T* out, T* scratch) override {
+    const int n = last - first;
+    product<T>(direction, stride_, n_inputs_, {X + std::size_t(first) * n_inputs_, n_inputs_, 1}, n, out);
+    for (int d = 1; d <= delays_; ++d) {
+      const std::size_t matrix = std::size_t(n_inputs_ + (d - 1) * n_hidden_) * stride_;
+      product<T>(direction + matrix, stride_, n_hidden_, {hidden(first - d + 1), stride_, 1}, n, scratch);
+      for (std::size_t i = 0; i < std::size_t(n) * stride_; i += kLanes<T>)
+        store<T>(out + i, load<T>(out + i) + load<T>(scratch + i));
+    }
+    for (int i = 0; i < n; ++i) {
+      T* row = out + std::size_t(i) * stride_;
+      for (int d = 1; d <= std::min(delays_, i); ++d)
+        multiply_add<T>(weights + std::size_t(n_inputs_ + (d - 1) * n_hidden_) * stride_, stride_, n_hidden_,
+                        row - std::size_t(d) * stride_, row, i % 2 == 1);
+      through_tanh<T>(hidden(first + i + 1), stride_, row);
+    }
+  }
+
   void drop_first() override { std::copy(hidden(2 - delays_), hidden(2), hidden(1 - delays_)); }
 
   void exchange_state(Archive& archive) override {
     archive.array("state", hidden(1 - delays_), {"delay", std::size_t(delays_)}, this->sizes_.hidden(),
-                  stride_);
+                  stride_, this->kSquashed);
   }
 
  private:
@@ -83,6 +115,8 @@ class NARX final : public Cell<T> {
     T* work;          // U x (forward), or dL/dh that becomes delta (backward)
     T* states;        // states[0] is the hidden vector before the first sample of the pass
     int stride, n_hidden, delays, n;
+    const T *U = nullptr, *X = nullptr;  // where U x is made inside the recursion
+    int n_inputs = 0;
   };
   using PassFunction = void (*)(const Pass&);
 
@@ -124,7 +158,10 @@ class NARX final : public Cell<T> {
     for (int i = 0; i < p.n; ++i) {
       T* state = p.states + std::ptrdiff_t(i) * stride;
       Vec<T> a[rows];
-      for (int v = 0; v < rows; ++v) a[v] = load<T>(p.work + std::ptrdiff_t(i) * stride + v * kLanes<T>);
+      if (p.n_inputs > 0)
+        multiply_inputs<T, rows>(p.U, p.n_inputs, p.X + std::ptrdiff_t(i) * p.n_inputs, a);
+      else
+        for (int v = 0; v < rows; ++v) a[v] = load<T>(p.work + std::ptrdiff_t(i) * stride + v * kLanes<T>);
       add_products<Columns, rows>(p, h, state, -stride, a);
       for (int v = 0; v < rows; ++v) {
         h[v] = tanh(a[v]);

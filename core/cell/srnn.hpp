@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "cell/along.hpp"
 #include "cell/cell.hpp"
 #include "simd/buffer.hpp"
 #include "simd/product.hpp"
@@ -28,7 +29,7 @@ class SRNN final : public Cell<T> {
         n_hidden_(sizes.n_hidden),
         stride_(padded<T>(sizes.n_hidden)),
         states_((std::size_t(sizes.capacity) + 1) * stride_),
-        drive_(std::size_t(sizes.capacity) * stride_),
+        drive_(fused() ? 0 : std::size_t(sizes.capacity) * stride_),
         delta_(std::size_t(sizes.capacity) * stride_),
         transposed_(std::size_t(n_hidden_) * stride_) {}
 
@@ -64,10 +65,24 @@ class SRNN final : public Cell<T> {
                out + std::size_t(n_inputs_) * stride_);
   }
 
+  std::size_t along_scratch() const override { return std::size_t(this->sizes_.capacity) * stride_; }
+
+  // dh_i = (1 - h_i²) (W dh_{i-1} + dW h_{i-1} + dU x_i)
+  void differentiate_along(const T* direction, const T* weights, const T* X, int first, int last,
+                           std::int64_t, T* out, T* scratch) override {
+    const int n = last - first;
+    const T* x = X + std::size_t(first) * n_inputs_;
+    Along<T>{direction, stride_, n_inputs_, n_hidden_}.drive(x, hidden(first), stride_, n, out, scratch);
+    const Pass pass{recurrent(weights), nullptr, nullptr, n_inputs_,     stride_,
+                    n_hidden_,          out,     nullptr, hidden(first), n};
+    if (const auto unrolled = kAlong[columns_key()]) return unrolled(pass);
+    along_any(pass);
+  }
+
   void drop_first() override { std::copy(hidden(1), hidden(2), hidden(0)); }
 
   void exchange_state(Archive& archive) override {
-    archive.vector("state", hidden(0), this->sizes_.hidden());
+    archive.vector("state", hidden(0), this->sizes_.hidden(), this->kSquashed);
   }
 
  private:
@@ -83,34 +98,16 @@ class SRNN final : public Cell<T> {
   };
   using PassFunction = void (*)(const Pass&);
   static constexpr int kUnrolled = ELMAN_UNROLLED;  // hidden sizes up to this have a pass of their own
-  static constexpr int kFusedInputs = 40;  // up to this many inputs U x is cheapest inside the recursion
 
   static std::vector<Block> layout(CellSizes s) {
     const int stride = padded<T>(s.n_hidden);
     return {{"U", 0, stride, s.inputs, s.hidden()},
             {"W", std::size_t(s.n_inputs) * stride, stride, s.hidden(), s.hidden()}};
   }
+  // Whether U x is made inside the recursion, and needs no room of its own.
+  bool fused() const { return n_hidden_ <= kUnrolled && n_inputs_ <= kFusedInputs; }
   const T* recurrent(const T* weights) const { return weights + std::size_t(n_inputs_) * stride_; }
   int columns_key() const { return n_hidden_ <= kUnrolled ? n_hidden_ : 0; }
-
-  // U x of one sample, inside the recursion: its two interleaved sums hide in the recursion's latency.
-  template <int Rows>
-  ELMAN_INLINE static void drive(const Pass& p, const T* x, Vec<T> (&out)[Rows]) {
-    Vec<T> odd[Rows] = {};
-    for (int v = 0; v < Rows; ++v) out[v] = Vec<T>{};
-    const auto add_column = [&](int k, Vec<T>(&sum)[Rows]) {
-      const Vec<T> element = splat(x[k]);
-      for (int v = 0; v < Rows; ++v)
-        sum[v] = fma<T>(load<T>(p.U + (k * Rows + v) * kLanes<T>), element, sum[v]);
-    };
-    int k = 0;
-    for (; k + 1 < p.n_inputs; k += 2) {
-      add_column(k, out);
-      add_column(k + 1, odd);
-    }
-    if (k < p.n_inputs) add_column(k, out);
-    for (int v = 0; v < Rows; ++v) out[v] += odd[v];
-  }
 
   template <int Columns, bool Fused>
   static void forward_small(const Pass& p) {
@@ -121,7 +118,7 @@ class SRNN final : public Cell<T> {
     for (int i = 0; i < p.n; ++i, out += stride) {
       Vec<T> a[rows];
       if constexpr (Fused)
-        drive<rows>(p, p.X + std::size_t(i) * p.n_inputs, a);
+        multiply_inputs<T, rows>(p.U, p.n_inputs, p.X + std::size_t(i) * p.n_inputs, a);
       else
         for (int v = 0; v < rows; ++v) a[v] = load<T>(p.work + i * stride + v * kLanes<T>);
       SmallProduct<T, Columns, rows>::multiply_add(p.matrix, h, a);
@@ -153,6 +150,31 @@ class SRNN final : public Cell<T> {
         delta[v] = a[v] * (T(1) - h * h);
         store<T>(p.work + i * stride + v * kLanes<T>, delta[v]);
       }
+    }
+  }
+
+  template <int Columns>
+  static void along_unrolled(const Pass& p) {
+    constexpr int rows = padded<T>(Columns) / kLanes<T>, stride = rows * kLanes<T>;
+    Vec<T> dh[rows] = {};
+    for (int i = 0; i < p.n; ++i) {
+      T* out = p.work + i * stride;
+      Vec<T> a[rows];
+      for (int v = 0; v < rows; ++v) a[v] = load<T>(out + v * kLanes<T>);
+      SmallProduct<T, Columns, rows>::multiply_add(p.matrix, dh, a);
+      for (int v = 0; v < rows; ++v) {
+        const Vec<T> h = load<T>(p.states + (i + 1) * stride + v * kLanes<T>);
+        dh[v] = a[v] * (T(1) - h * h);
+        store<T>(out + v * kLanes<T>, dh[v]);
+      }
+    }
+  }
+
+  static void along_any(const Pass& p) {
+    for (int i = 0; i < p.n; ++i) {
+      T* out = p.work + std::size_t(i) * p.stride;
+      if (i > 0) multiply_add<T>(p.matrix, p.stride, p.n_hidden, out - p.stride, out, i % 2 == 1);
+      through_tanh<T>(p.states + std::size_t(i + 1) * p.stride, p.stride, out);
     }
   }
 
@@ -191,6 +213,12 @@ class SRNN final : public Cell<T> {
       std::integer_sequence<int, Columns...>) {
     return {nullptr, &backward_unrolled<Columns + 1>...};
   }
+  template <int... Columns>
+  static constexpr std::array<PassFunction, kUnrolled + 1> along_table(
+      std::integer_sequence<int, Columns...>) {
+    return {nullptr, &along_unrolled<Columns + 1>...};
+  }
+  static constexpr auto kAlong = along_table(std::make_integer_sequence<int, kUnrolled>{});
   static constexpr auto kForward = forward_table(std::make_integer_sequence<int, kUnrolled>{});
   static constexpr auto kBackward = backward_table(std::make_integer_sequence<int, kUnrolled>{});
 

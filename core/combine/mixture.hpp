@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include "archive.hpp"
 #include "simd/buffer.hpp"
@@ -16,10 +15,12 @@ namespace elman {
 
 class Mixture {
  public:
-  static constexpr double kDiscount = 0.999;
-
-  explicit Mixture(const Axis& members)
-      : members_(members), regret_(members.size()), variation_(members.size()), weights_(members.size()) {
+  Mixture(const Axis& members, double discount)
+      : members_(members),
+        discount_(discount),
+        regret_(members.size()),
+        variation_(members.size()),
+        weights_(members.size()) {
     weigh();
   }
 
@@ -31,35 +32,81 @@ class Mixture {
     return sum;
   }
 
-  // With r_m what would have been gained, to first order, by trusting member m instead of the mixture:
+  // With r_m what would have been gained, to first order and less a share of the distance, by trusting member
+  // m instead of the mixture:
+  //   r_m = 2 (p - y) (p - f_m) - kDistance (p - f_m)^2,
   //   R_m <- g R_m + r_m,  V_m <- g V_m + r_m^2,  B <- max(g B, max r^2),  weight_m ~ max(R_m, 0) / (B +
   //   V_m).
-  // The first r beyond the range B seen before is brought back to it: no single sample decides.
-  void learn(const double* forecasts, double target) {
-    const double mixed = combine(forecasts), slope = 2 * (mixed - target);
+  // The first r beyond the range B seen before is brought back to it: no single sample decides. `mixed` is
+  // what was said at the time; everything is in units that are `scale` units of the sums.
+  void learn(const double* forecasts, double mixed, double target, double scale) {
+    const double square = scale * scale, slope = 2 * square * (mixed - target);
+    const auto gain = [&](double forecast) {
+      const double distance = mixed - forecast;
+      return slope * distance - kDistance * square * distance * distance;
+    };
     double largest = 0;
     for (std::size_t m = 0; m < regret_.size(); ++m)
-      largest = std::max(largest, std::abs(slope * (mixed - forecasts[m])));
+      largest = std::max(largest, std::abs(gain(forecasts[m])));
     const double shrink = largest * largest > range_ ? std::sqrt(range_) / largest : 1;
     for (std::size_t m = 0; m < regret_.size(); ++m) {
-      const double r = shrink * slope * (mixed - forecasts[m]);
-      regret_[m] = kDiscount * regret_[m] + r;
-      variation_[m] = kDiscount * variation_[m] + r * r;
+      const double r = shrink * gain(forecasts[m]);
+      regret_[m] = discount_ * regret_[m] + r;
+      variation_[m] = discount_ * variation_[m] + r * r;
     }
-    range_ = std::max(kDiscount * range_, largest * largest);
+    range_ = std::max(discount_ * range_, largest * largest);
+    weigh();
+  }
+
+  // The unit of the sums changes: what was 1 is `factor` from now on. Sums stay numbers.
+  void change_unit(double factor) {
+    const double square = std::min(factor * factor, kLargestRegret);
+    for (double& regret : regret_) regret = std::clamp(regret * square, -kLargestRegret, kLargestRegret);
+    for (double& variation : variation_) variation = in_unit(variation, square);
+    range_ = in_unit(range_, square);
+    weigh();
+  }
+
+  // Discounts the past so far that no regret is larger than `largest`.
+  void fade(double largest) {
+    double regret = 0;
+    for (const double each : regret_) regret = std::max(regret, std::abs(each));
+    if (regret <= largest) return;
+    for (double& each : regret_) each *= largest / regret;
+    for (double& each : variation_) each *= largest / regret;
+    range_ *= largest / regret;
     weigh();
   }
 
   void exchange(Archive& archive) {
-    archive.vector("regret", regret_.data(), members_);
-    archive.vector("variation", variation_.data(), members_);
-    archive.value("range", range_);
-    if (range_ < 0 || std::any_of(variation_.begin(), variation_.end(), [](double v) { return v < 0; }))
-      throw std::invalid_argument("the variation of a member's regret is negative");
+    const Limits squares = Limits::up_to(kLargestRegret * kLargestRegret);
+    archive.vector("regret", regret_.data(), members_, Limits::within(kLargestRegret));
+    archive.vector("variation", variation_.data(), members_, squares);
+    archive.value("range", range_, squares);
+    // By Cauchy and Schwarz R² <= V / (1 - g).
+    for (std::size_t m = 0; m < regret_.size(); ++m)
+      archive.require(regret_[m] * regret_[m] * (1 - discount_) <= 1.001 * variation_[m],
+                      "a member's regret is larger than its variation allows");
+    weigh();
+  }
+
+  // Takes over what another mixture of the same members has seen.
+  void learn_from(const Mixture& other) {
+    regret_ = other.regret_;
+    variation_ = other.variation_;
+    range_ = other.range_;
     weigh();
   }
 
  private:
+  static constexpr double kDistance = 0.03;  // of what is gained by averaging that is not believed
+
+  static constexpr double kLargestRegret = 1e140;  // its square is still a number
+
+  static double in_unit(double squares, double square) {
+    return std::min(squares * square * square, kLargestRegret * kLargestRegret);
+  }
+
   void weigh() {
     double sum = 0;
     for (std::size_t m = 0; m < regret_.size(); ++m) {
@@ -71,6 +118,7 @@ class Mixture {
   }
 
   Axis members_;
+  double discount_;
   Buffer<double> regret_, variation_, weights_;
   double range_ = 0;
 };

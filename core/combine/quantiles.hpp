@@ -13,7 +13,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <stdexcept>
 
 #include "archive.hpp"
 
@@ -33,16 +32,32 @@ class Quantiles {
     return errors[j - 1] + share * (errors[j] - errors[j - 1]);
   }
 
-  void learn(double error) {
+  static constexpr std::size_t kLevels = 12;
+
+  std::int64_t count() const { return count_; }
+
+  // The quantiles as they are when something is answered, and how many errors they were made of.
+  struct Given {
+    std::array<double, kLevels> errors = {};
+    std::int64_t count = 0;
+  };
+  Given given() const { return {errors(), count_}; }
+
+  // Takes the error of an answer whose interval was made of `given`: coverage is that of the intervals which
+  // were given. Where it is known late, many errors are judged by the same quantiles before the first of them
+  // can move these: it has to move them by less, or they would swing.
+  void learn(double error, const Given& given) {
     error = std::clamp(error, -kAbsurd, kAbsurd);
     if (count_ >= kFirst) {
+      const bool had_interval = given.count >= kFirst;
+      const double late = std::max(0.0, double(count_ - given.count));
       const double fading = count_ > kSettled ? 0 : std::pow(double(count_ - kFirst + 1), -0.6);
-      const double step = kStep * std::max(fading, kSmallestStep);
-      const std::array<double, kLevels> errors = this->errors();
+      const double step = kStep * std::max(fading, kSmallestStep) / (had_interval ? 1 + late / kCalm : 1);
+      const std::array<double, kLevels> errors = had_interval ? given.errors : this->errors();
       for (std::size_t j = 0; j < kLevels; ++j) {
         const double surplus = kLevel[j] - (error <= errors[j] ? 1 : 0);
         quantiles_[j] += step * surplus;
-        missing_[j] += surplus;
+        missing_[j] += surplus / (1 + late / kCalmInsistence);
       }
     }
     ++count_;
@@ -53,16 +68,15 @@ class Quantiles {
   }
 
   void exchange(Archive& archive) {
-    archive.vector("quantiles", quantiles_.data(), {"level", kLevels});
-    archive.vector("missing_below", missing_.data(), {"level", kLevels});
-    archive.value("error_variance", variance_);
-    archive.value("largest_error", largest_);
+    const Limits counts = Limits::within(Limits::kLargestCount);
+    archive.vector("quantiles", quantiles_.data(), {"level", kLevels}, counts);
+    archive.vector("missing_below", missing_.data(), {"level", kLevels}, counts);
+    archive.value("error_variance", variance_, Limits::up_to(kAbsurd * kAbsurd));
+    archive.value("largest_error", largest_, Limits::up_to(kAbsurd));
     archive.value("error_count", count_);
-    if (variance_ < 0 || largest_ < 0) throw std::invalid_argument("the size of errors is negative");
   }
 
  private:
-  static constexpr std::size_t kLevels = 12;
   static constexpr std::array<double, kLevels> kLevel = {0.005, 0.01, 0.025, 0.05,  0.1,  0.25,
                                                          0.75,  0.9,  0.95,  0.975, 0.99, 0.995};
   static constexpr std::int64_t kFirst = 2;       // errors that only set the unit
@@ -75,6 +89,8 @@ class Quantiles {
   static constexpr double kPatience = 40;      // errors too many or too few below a quantile
   static constexpr double kInsistence = 0.05;  // of the largest recent error, for every further one
   static constexpr double kFadeOfLargest = 0.001;
+  // Errors between an answer and the day its own is known: by how many the two ways of moving are halved.
+  static constexpr double kCalm = 300, kCalmInsistence = 20;
   static constexpr double kAbsurd = 1e100;     // its square is still a number
   static constexpr double kSmallest = 1e-200;  // so that an error of 0 lies between the quantiles of zeros
 

@@ -1,15 +1,20 @@
-// What a raw row becomes before a network sees it: past targets added, missing values filled in, everything
-// scaled. Done once for all networks that learn the same stream.
+// What a raw row becomes before a network sees it: dates and categories coded, past targets added, missing
+// values filled in, everything scaled. Done once for all networks that learn the same stream.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "archive.hpp"
+#include "prepare/coding.hpp"
 #include "prepare/columns.hpp"
 #include "prepare/scaling.hpp"
+#include "prepare/shown.hpp"
 #include "simd/buffer.hpp"
 
 namespace elman {
@@ -25,9 +30,21 @@ struct Unit {
   double standardise(double y) const {
     return scaled ? moments.standardise(y) : std::clamp(y, -kLimit, kLimit);
   }
+  // The same without a limit, for what is compared with answers.
+  double standardise_far(double y) const {
+    return scaled ? moments.standardise_far(y) : std::clamp(y, -Moments::kFarthest, Moments::kFarthest);
+  }
   double restore(double answer) const { return scaled ? moments.restore(answer) : answer; }
+  // What 1 is in the units of the stream.
+  double size() const { return scaled ? moments.deviation() : 1; }
   // The target's variance in these units.
   double variance() const { return scaled ? 1 : moments.variance; }
+};
+
+// The unit of an output after a target was taken, and whether it is that of a new regime.
+struct Labelled {
+  Unit unit;
+  bool renewed;
 };
 
 class Preparation {
@@ -36,29 +53,43 @@ class Preparation {
     bool inputs, targets;
   };
 
-  Preparation(Columns columns, Scaled scaled)
+  // `coding` gives the features that `columns` has.
+  Preparation(Columns columns, Scaled scaled, Coding coding)
       : columns_(columns),
         scaled_(scaled),
+        coding_(std::move(coding)),
         inputs_(columns.count()),
         outputs_(columns.outputs),
-        history_(columns.lagged()) {
+        shown_(columns.outputs),
+        history_(columns.lagged()),
+        sources_(columns.lagged()) {
     std::fill(history_.begin(), history_.end(), std::numeric_limits<double>::quiet_NaN());
   }
 
   const Columns& columns() const { return columns_; }
-  Unit unit(int output) const { return {outputs_[output].moments, scaled_.targets}; }
+  Coding& coding() { return coding_; }
+  const Coding& coding() const { return coding_; }
+  Unit unit(int output) const { return unit_of(outputs_[output].moments); }
+  const Shown& shown(int output) const { return shown_[output]; }
+  Unit unit_of(const Moments& moments) const { return {moments, scaled_.targets}; }
 
-  // The row of the next sample as networks see it, into `row`; its columns count from now on.
-  void take(const double* x, double* row) {
+  // The row of the next sample as networks see it, into `row`; its columns count from now on. Its targets are
+  // not known yet.
+  void take(const double* raw, double* row) {
+    const double* x = coding_.take(raw);
     for (int j = 0; j < columns_.count(); ++j) {
       const double value = column(x, j);
       inputs_[j].observe(value);
       row[j] = prepared(inputs_[j].moments, value);
     }
+    ++rows_;
+    for (int k = 0; k < columns_.outputs; ++k) pass(k);
   }
 
   // The same row, without changing anything.
-  void preview(const double* x, double* row) const {
+  void preview(const double* raw, double* row) const {
+    std::vector<double> coded;
+    const double* x = coding_.preview(raw, coded);
     for (int j = 0; j < columns_.count(); ++j) {
       const double value = column(x, j);
       Regime regime = inputs_[j];
@@ -67,23 +98,65 @@ class Preparation {
     }
   }
 
-  // The targets of that sample as networks see them, NaN where unknown, into `targets`. True if any is known.
-  bool label(const double* y, double* targets) {
+  // How far each column is moved to see whether it matters: one standard deviation, as networks see it.
+  void spreads(double* out) const {
+    for (int j = 0; j < columns_.count(); ++j) {
+      const Moments& moments = inputs_[j].moments;
+      out[j] = !moments.varies() ? 0 : scaled_.inputs ? 1 : moments.deviation();
+    }
+  }
+
+  // The targets of a row by its number, from 1, as networks see them, NaN where unknown, into `targets`. True
+  // if any is known. What that made of the units goes into `labelled`.
+  bool label(std::int64_t row, const double* y, double* targets, Labelled* labelled) {
     bool known = false;
+    coding_.learn(row, y);
     for (int k = 0; k < columns_.outputs; ++k) {
-      outputs_[k].observe(y[k]);
+      const bool renewed = outputs_[k].observe(y[k]);
+      labelled[k] = {unit(k), renewed};
       targets[k] = std::isnan(y[k]) ? y[k] : unit(k).standardise(y[k]);
       known |= !std::isnan(y[k]);
-      remember(k, y[k]);
+      shown_[k].observe(y[k], row);
+      if (!std::isnan(y[k])) remember(k, row, y[k]);
     }
     return known;
   }
 
-  void exchange(Archive& archive) {
+  void exchange(Archive& archive, bool former) {
     const Axis outputs{"output", outputs_.size()};
+    coding_.exchange(archive);
     exchange_regimes(archive, "input", columns_.axis(), inputs_);
     exchange_regimes(archive, "target", outputs, outputs_);
-    archive.targets("history", history_.data(), outputs, {"lag", std::size_t(columns_.lags)}, columns_.lags);
+    archive.array("history", history_.data(), outputs, {"lag", std::size_t(columns_.lags)}, columns_.lags,
+                  Limits{}.or_unknown());
+    if (former)
+      for (int k = 0; k < columns_.outputs; ++k) shown_[k] = Shown::of(outputs_[k].moments);
+    else
+      exchange_shown(archive, shown_);
+  }
+
+  // What a simple member says of an output, in the units of the stream.
+  double said_by(Simple member, int k) const {
+    const Shown& shown = shown_[k];
+    if (member == Simple::mean || shown.count == 0) return outputs_[k].moments.mean;
+    return member == Simple::last_value ? shown.last : shown.recent_mean;
+  }
+
+  // Walks what else is needed where targets come late, of row `oldest` or a newer one; `newest` is that of
+  // now.
+  void exchange_sources(Archive& archive, std::int64_t oldest, std::int64_t newest) {
+    for (std::int64_t& row : sources_)
+      if (row < oldest) row = 0;
+    coding_.forget_before(oldest);
+    coding_.exchange_waiting(archive);
+    archive.array("history_rows", sources_.data(), {"output", outputs_.size()},
+                  {"lag", std::size_t(columns_.lags)}, columns_.lags);
+    if (std::any_of(sources_.begin(), sources_.end(), [&](std::int64_t row) { return row > newest; }))
+      throw std::invalid_argument("a past target is of a row that has not come yet");
+  }
+  void restored(std::int64_t rows) {
+    rows_ = rows;
+    coding_.restored();
   }
 
  private:
@@ -96,18 +169,32 @@ class Preparation {
     return std::clamp(std::isnan(value) ? moments.mean : value, -Unit::kLimit, Unit::kLimit);
   }
 
-  // In place of a target that is not known stands the last one that was.
-  void remember(int k, double y) {
+  // The newest row has come: the past targets of output k lie one row further back. In place of one that is
+  // not known stands the newest that is known and older.
+  void pass(int k) {
     if (columns_.lags == 0) return;
-    double* newest = &history_[std::size_t(k) * columns_.lags];
-    std::copy_backward(newest, newest + columns_.lags - 1, newest + columns_.lags);
-    if (!std::isnan(y)) *newest = y;
+    const std::size_t newest = std::size_t(k) * columns_.lags, last = newest + columns_.lags - 1;
+    std::copy_backward(&history_[newest], &history_[last], &history_[last] + 1);
+    std::copy_backward(&sources_[newest], &sources_[last], &sources_[last] + 1);
+  }
+
+  void remember(int k, std::int64_t row, double y) {
+    for (int lag = 0; lag < columns_.lags && rows_ - lag >= row; ++lag) {
+      const std::size_t at = std::size_t(k) * columns_.lags + lag;
+      if (sources_[at] >= row) continue;
+      history_[at] = y;
+      sources_[at] = row;
+    }
   }
 
   Columns columns_;
   Scaled scaled_;
+  Coding coding_;
   std::vector<Regime> inputs_, outputs_;
-  Buffer<double> history_;  // [outputs][lags], the newest first
+  std::vector<Shown> shown_;      // by each output
+  std::int64_t rows_ = 0;         // taken so far
+  Buffer<double> history_;        // [outputs][lags], the newest first
+  Buffer<std::int64_t> sources_;  // of which row each is the target; 0 if that does not matter any more
 };
 
 }  // namespace elman

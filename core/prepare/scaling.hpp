@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -14,15 +13,26 @@ namespace elman {
 
 // Mean and variance of one column. Every row counts alike up to `kMemory` rows, then the past fades
 // exponentially, so that a stream which drifts for ever is followed for ever. A value far outside what was
-// seen moves them no further than one `kLimit` standard deviations away.
+// seen moves them no further than one `kOutlier` standard deviations away, and a fault of a sensor no further
+// than one of `kLimit`.
 struct Moments {
   static constexpr double kMemory = 10000;
-  static constexpr double kLimit = 10;        // in standard deviations
+  static constexpr double kLimit = 10;        // of what networks see, in standard deviations
+  static constexpr double kOutlier = 20;      // in standard deviations
   static constexpr double kFault = 1000;      // in standard deviations
   static constexpr double kAbsurd = 1e100;    // its square is still a number
+  static constexpr double kFarthest = 1e30;   // in standard deviations; its fourth power is still a number
   static constexpr double kConstant = 1e-15;  // a spread below this share of the mean is rounding
 
   double count = 0, mean = 0, variance = 0;
+
+  // Whether some values can have led to this.
+  bool is_possible() const {
+    if (count == 0) return mean == 0 && variance == 0;
+    return count >= 1 && count == std::floor(count) && count <= Limits::kLargestCount &&
+           std::abs(mean) <= 2 * kAbsurd && is_possible_variance(variance);
+  }
+  static bool is_possible_variance(double square) { return square >= 0 && square <= 8 * kAbsurd * kAbsurd; }
 
   double deviation() const { return std::sqrt(variance); }
 
@@ -30,7 +40,7 @@ struct Moments {
     if (std::isnan(value)) return;
     value = std::clamp(value, -kAbsurd, kAbsurd);
     if (count >= 2 && variance > 0) {
-      const double reach = kLimit * deviation();
+      const double reach = (is_fault(value) ? kLimit : kOutlier) * deviation();
       value = std::clamp(value, mean - reach, mean + reach);
     }
     count += 1;
@@ -51,41 +61,52 @@ struct Moments {
 
   // The same for a feature: a value absurdly far away is a fault of a sensor and no better than an unknown
   // one.
-  double standardise_feature(double value) const {
-    return std::abs(value - mean) > kFault * deviation() ? 0 : standardise(value);
+  double standardise_feature(double value) const { return is_fault(value) ? 0 : standardise(value); }
+  bool is_fault(double value) const { return std::abs(value - mean) > kFault * deviation(); }
+
+  // The same without a limit, for what is compared with answers and not seen by a network.
+  double standardise_far(double value) const {
+    return varies() ? std::clamp((value - mean) / deviation(), -kFarthest, kFarthest) : 0;
   }
 
   double restore(double standardised) const { return count > 0 ? mean + deviation() * standardised : 0; }
 };
 
-// The moments of a column that may jump to another level or scale for good. Values out of reach are
+// The moments of a column that may jump to another level or scale for good. Values far out of reach are
 // surprises; as many of them in a row as `kConvinced` are no outliers but a new regime, which is adopted at
 // once.
 struct Regime {
   static constexpr double kConvinced = 5;
+  static constexpr double kSurprising = 50;  // in standard deviations
 
   Moments moments, surprises;
   double usual_variance = 0;  // before the surprises
 
-  void observe(double value) {
-    if (std::isnan(value)) return;
+  bool is_possible() const {
+    return moments.is_possible() && surprises.is_possible() && Moments::is_possible_variance(usual_variance);
+  }
+
+  // True if a new regime is adopted.
+  bool observe(double value) {
+    if (std::isnan(value)) return false;
     if (!is_surprising(value)) {
       moments.observe(value);
       surprises = {};
-      return;
+      return false;
     }
     if (surprises.count == 0) usual_variance = moments.variance;
     moments.observe(value);
     surprises.observe(value);
-    if (surprises.count < kConvinced) return;
+    if (surprises.count < kConvinced) return false;
     // A few values that happen to lie close together do not say that the spread has become small.
     moments = {kConvinced, surprises.mean, std::max(surprises.variance, usual_variance)};
     surprises = {};
+    return true;
   }
 
  private:
   bool is_surprising(double value) const {
-    return moments.varies() && std::abs(value - moments.mean) > Moments::kLimit * moments.deviation();
+    return moments.varies() && std::abs(value - moments.mean) > kSurprising * moments.deviation();
   }
 };
 
@@ -98,9 +119,7 @@ inline void exchange_regimes(Archive& archive, const std::string& kind, const Ax
   archive.array(kind + "_moments", data, axis, {"moment", of_moments}, n);
   archive.array(kind + "_surprises", data + of_moments, axis, {"moment", n - of_moments}, n);
   for (const Regime& regime : regimes)
-    for (const double square : {regime.moments.count, regime.moments.variance, regime.surprises.count,
-                                regime.surprises.variance, regime.usual_variance})
-      if (square < 0) throw std::invalid_argument("a count or a variance of " + kind + "s is negative");
+    archive.require(regime.is_possible(), "the moments of a column are out of range");
 }
 
 }  // namespace elman

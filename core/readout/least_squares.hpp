@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "archive.hpp"
 #include "options.hpp"
+#include "plausible.hpp"
 #include "readout/readout.hpp"
 #include "simd/vector.hpp"
 
@@ -69,6 +71,11 @@ class LeastSquares {
     double* entry = triangle.data();
     for (int i = 0; i < n_; ++i) entry = std::copy_n(&covariance_[std::size_t(i) * stride_], i + 1, entry);
     archive.triangle("least_squares", triangle.data(), regressors_);
+    // A variance grows by 1 / f at a sample until its weight is renewed, which takes no longer than 1 / (1 -
+    // f).
+    archive.require(is_covariance(triangle.data(), std::size_t(n_), std::numeric_limits<double>::min(),
+                                  1e3 * initial_variance_ / (forgetting_ * forgetting_)),
+                    "the covariance of the readout is none");
     entry = triangle.data();
     for (int i = 0; i < n_; ++i)
       for (int j = 0; j <= i; ++j)
@@ -99,7 +106,7 @@ class LeastSquares {
   void correct(Readout<T>& readout, int k, double y, double S) {
     double error = y;
     for (int i = 0; i < n_; ++i) error -= double(*weight(readout, k, i)) * phi_[i];
-    for (int i = 0; i < n_; ++i) *weight(readout, k, i) += T(error / S * u_[i]);
+    for (int i = 0; i < n_; ++i) move(*weight(readout, k, i), T(error / S * u_[i]));
   }
 
   // The sample 'w_i = 0' of variance v0 / (turn (1 - f)): its turn comes every `turn` samples, by when a
@@ -112,7 +119,7 @@ class LeastSquares {
     for (double& v : v_) v *= scale;
     for (int k = 0; k < readout.n_outputs(); ++k) {
       const double w = *weight(readout, k, i);
-      for (int j = 0; j < n_; ++j) *weight(readout, k, j) -= T(w * scale * v_[j]);
+      for (int j = 0; j < n_; ++j) move(*weight(readout, k, j), -T(w * scale * v_[j]));
     }
   }
 
@@ -125,6 +132,10 @@ class LeastSquares {
       const Vec<double> faded = splat(fade) * fma<double>(u, load<double>(&u_[j]), load<double>(row + j));
       store<double>(row + j, fma<double>(v, load<double>(&v_[j]), faded));
     }
+  }
+
+  static void move(T& weight, T change) {
+    weight = std::clamp(weight + change, T(-kLargestWeight), T(kLargestWeight));
   }
 
   double& variance(int i) { return covariance_[std::size_t(i) * stride_ + i]; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "readout/loss.hpp"
 #include "simd/buffer.hpp"
 #include "simd/product.hpp"
+#include "simd/vector.hpp"
 
 namespace elman {
 
@@ -67,6 +69,49 @@ class Readout {
     }
   }
 
+  // The summed loss of n samples, laid out as for `differentiate`.
+  double loss_of(const T* h, const T* x, const T* targets, std::size_t target_step, int n) const {
+    double total = 0;
+    for (int k = 0; k < n_outputs(); ++k)
+      for (int i = 0; i < n; ++i) {
+        const double y = targets[k * target_step + i];
+        if (std::isnan(y)) continue;
+        const double z =
+            product_of(k, h + std::size_t(i) * hidden_stride_, x + std::size_t(i) * sizes_.n_inputs);
+        if (loss_ == Loss::squared)
+          total += 0.5 * (z - y) * (z - y);
+        else
+          total += std::log1p(std::exp(-std::abs(z))) + std::max(z, 0.0) - y * z;
+      }
+    return total;
+  }
+
+  // What the curvature of the loss makes of a change of the readout: with dz = C dh + dC h + dD x the change
+  // of z along a direction, dL/dh and dL/dweights as if dL/dz were (d²L/dz²) dz. `direction` is laid out like
+  // the weights, null where these stand still; `forces` has room for n rows.
+  void curve(const T* direction, const T* dh, const T* h, const T* x, const T* targets,
+             std::size_t target_step, int n, T* forces) {
+    T* gradient = cleared_gradient();
+    for (int k = 0; k < n_outputs(); ++k) {
+      const T* y = targets + k * target_step;
+      for (int i = 0; i < n; ++i) {
+        const T* h_i = h + std::size_t(i) * hidden_stride_;
+        const T* x_i = x + std::size_t(i) * sizes_.n_inputs;
+        T dz = dot(row(weights_data(), k), dh + std::size_t(i) * hidden_stride_, std::size_t(hidden_stride_));
+        if (direction != nullptr) dz += product_with(row(direction, k), h_i, x_i);
+        if (loss_ == Loss::logistic) {
+          const T p = output<T>(loss_, splat(product_of(k, h_i, x_i)))[0];
+          dz *= p * (1 - p);
+        }
+        forces[i] = std::isnan(y[i]) ? T(0) : dz;
+      }
+      const OutputPass pass{row(weights_data(), k), gradient + std::size_t(k) * stride_, dLdh_.data(),
+                            k == 0};
+      for (int i = 0; i < n; i += kLanes<T>) spread(pass, h, x, i, std::min(n - i, kLanes<T>), forces + i);
+      std::fill(pass.gradient + hidden_stride_ + n_skipped(), pass.gradient + stride_, T(0));
+    }
+  }
+
   // dz_k/dh and dz_k/dweights of one sample, into row `row` of dL/dh.
   void differentiate_output(const T* h, const T* x, int k, int row) {
     T* gradient = cleared_gradient() + std::size_t(k) * stride_;
@@ -101,11 +146,17 @@ class Readout {
   // `count` samples from sample `at`, as many as there are lanes or, at the end, fewer.
   ELMAN_INLINE void differentiate(const OutputPass& pass, const T* h, const T* x, const T* targets, int at,
                                   int count) {
+    T e[kLanes<T>];
+    store<T>(e, errors(pass.weights, h + std::size_t(at) * hidden_stride_,
+                       x + std::size_t(at) * sizes_.n_inputs, targets + at, count));
+    spread(pass, h, x, at, count, e);
+  }
+
+  // The same where dL/dz of the samples is e.
+  ELMAN_INLINE void spread(const OutputPass& pass, const T* h, const T* x, int at, int count, const T* e) {
     h += std::size_t(at) * hidden_stride_;
     x += std::size_t(at) * sizes_.n_inputs;
     T* force = pass.dLdh + std::size_t(at) * hidden_stride_;
-    T e[kLanes<T>];
-    store<T>(e, errors(pass.weights, h, x, targets + at, count));
     for (int v = 0; v < hidden_stride_; v += kLanes<T>) {
       const Vec<T> c = load<T>(pass.weights + v);
       Vec<T> slope[2] = {load<T>(pass.gradient + v), Vec<T>{}};
@@ -157,9 +208,14 @@ class Readout {
     return load<T>(lanes);
   }
 
+  const T* weights_data() const { return parameters_.weights.data(); }
+  const T* row(const T* array, int k) const { return array + std::size_t(k) * stride_; }
+
   // z_k.
-  T product_of(int k, const T* h, const T* x) const {
-    const T* c = parameters_.weights.data() + std::size_t(k) * stride_;
+  T product_of(int k, const T* h, const T* x) const { return product_with(row(weights_data(), k), h, x); }
+
+  // c h + d x, where d lies behind c.
+  T product_with(const T* c, const T* h, const T* x) const {
     Vec<T> acc = {};
     for (int v = 0; v < hidden_stride_; v += kLanes<T>) acc = fma<T>(load<T>(c + v), load<T>(h + v), acc);
     c += hidden_stride_;

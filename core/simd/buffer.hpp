@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
@@ -16,7 +17,8 @@ template <class T>
 class Buffer {
  public:
   Buffer() = default;
-  explicit Buffer(std::size_t size) : size_(size), block_(allocate(size)), data_(aligned(block_.get())) {}
+  explicit Buffer(std::size_t size)
+      : size_(size), block_(allocate(size)), data_(aligned(block_.get(), size)) {}
   Buffer(const Buffer& other) : Buffer(other.size_) { std::copy_n(other.data(), size_, data()); }
   Buffer(Buffer&&) noexcept = default;
   Buffer& operator=(const Buffer& other) {
@@ -36,17 +38,26 @@ class Buffer {
   const T& operator[](std::size_t i) const { return data_[i]; }
 
  private:
-  static constexpr std::size_t kAlignment = 64;
+  // Many models have many small arrays: these are aligned by the allocator, which wastes little; tiny ones
+  // not at all. Memory of large ones comes from the system when it is written to, which an allocator that
+  // aligns and fills with zeros would do at once.
+  static constexpr std::size_t kAlignment = 64, kLarge = 1 << 16;
   struct Free {
     void operator()(void* p) const { std::free(p); }
   };
   static void* allocate(std::size_t size) {
     if (size > (std::numeric_limits<std::size_t>::max() - kAlignment) / sizeof(T)) throw std::bad_alloc();
-    void* block = std::calloc(size * sizeof(T) + kAlignment, 1);
+    const std::size_t bytes = size * sizeof(T);
+    void* block = bytes < kAlignment ? std::calloc(bytes + 1, 1)
+                  : bytes < kLarge   ? std::aligned_alloc(kAlignment, padded(bytes))
+                                     : std::calloc(bytes + kAlignment, 1);
     if (block == nullptr) throw std::bad_alloc();
+    if (bytes >= kAlignment && bytes < kLarge) std::memset(block, 0, padded(bytes));
     return block;
   }
-  static T* aligned(void* block) {
+  static std::size_t padded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+  static T* aligned(void* block, std::size_t size) {
+    if (size * sizeof(T) < kLarge) return static_cast<T*>(block);
     const auto address = reinterpret_cast<std::uintptr_t>(block);
     return reinterpret_cast<T*>((address + kAlignment - 1) / kAlignment * kAlignment);
   }

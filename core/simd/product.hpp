@@ -65,6 +65,27 @@ class SmallProduct {
   }
 };
 
+// Up to this many inputs U x is cheapest inside the recursion.
+inline constexpr int kFusedInputs = 40;
+
+// out = U x of one sample, inside the recursion: its two interleaved sums hide in the recursion's latency.
+template <class T, int Rows>
+ELMAN_INLINE void multiply_inputs(const T* U, int n_inputs, const T* x, Vec<T> (&out)[Rows]) {
+  Vec<T> odd[Rows] = {};
+  for (int v = 0; v < Rows; ++v) out[v] = Vec<T>{};
+  const auto add_column = [&](int k, Vec<T>(&sum)[Rows]) __attribute__((always_inline)) {
+    const Vec<T> element = splat(x[k]);
+    for (int v = 0; v < Rows; ++v) sum[v] = fma<T>(load<T>(U + (k * Rows + v) * kLanes<T>), element, sum[v]);
+  };
+  int k = 0;
+  for (; k + 1 < n_inputs; k += 2) {
+    add_column(k, out);
+    add_column(k + 1, odd);
+  }
+  if (k < n_inputs) add_column(k, out);
+  for (int v = 0; v < Rows; ++v) out[v] += odd[v];
+}
+
 // Calls f(std::integral_constant<int, n>{}) for an n in [1, Max] that is known only at run time.
 template <int Max, class F>
 ELMAN_INLINE void with_constant(int n, F&& f) {

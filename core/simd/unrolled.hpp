@@ -13,7 +13,7 @@ namespace elman {
 
 template <class T>
 struct Unrolled {
-  static constexpr int kLargest = std::min(16, 4 * kLanes<T>);
+  static constexpr int kLargest = std::min(32, 4 * kLanes<T>);
   static constexpr int kSpare = 1;  // columns that may be read behind the last one
 
   // make(std::integral_constant<int, size>{}) for every size: a table of passes, to be looked up by `index`.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include "options.hpp"
 #include "training/descent.hpp"
@@ -17,6 +18,13 @@ class Adam final : public Descent<T, Adam<T>, 2> {
         rate_(options.number("rate")),
         decays_{options.numbers("decays").at(0), options.numbers("decays").at(1)},
         epsilon_(T(options.number("epsilon"))) {}
+
+  // The second moment is one of squares.
+  static Limits limits(int m) {
+    return m == 0 ? Limits{} : Limits::up_to(double(std::numeric_limits<T>::max()));
+  }
+
+  static constexpr bool kLeashed = false;  // no step is much longer than the rate
 
   void begin(std::int64_t t) {
     step_ = T(rate_ / (1 - std::pow(decays_[0], double(t))));

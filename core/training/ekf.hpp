@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "options.hpp"
+#include "plausible.hpp"
 #include "simd/vector.hpp"
 #include "training/covariance.hpp"
 #include "training/training.hpp"
@@ -17,35 +18,41 @@ namespace elman {
 //   S = J P J^T + R,  K = P J^T S^-1,  theta <- theta + K (y - answer),  P <- P - K J P + q I.
 // R is diagonal, so the outputs are taken one after the other, each given those before it, which is the same
 // in exact arithmetic: with u = P J_k^T / sqrt(S_k) a scalar measurement changes P by - u u^T. These changes
-// wait until the next sample, whose product P J^T needs the same pass over P.
-template <class T>
+// wait until the next sample, whose product P J^T needs the same pass over P. An error of more than c =
+// surprise times what is expected, e^2 > c^2 S, is a surprise, and noise is the likelier reason the larger it
+// is: S = |e| sqrt(S) / c in its place, so that the weights move as if the error were c sqrt(S) (a Huber
+// filter). `Kept` is what an entry of P is kept as: T, or Half where memory is scarce.
+template <class T, class Kept = T>
 class EKF final : public Training<T> {
  public:
   EKF(const Options& options, Network<T>& network)
       : initial_variance_(T(options.number("initial_variance"))),
         process_noise_(T(options.number("process_noise"))),
         measurement_noise_(T(options.number("measurement_noise"))),
+        surprise_(network.readout.loss() == Loss::logistic ? T(0) : T(options.number("surprise"))),
         places_(network.trained.size()) {
     each_weight(network, [&](std::size_t g, std::size_t b, std::size_t i, std::size_t j) {
-      places_[g].push_back(network.trained[g]->blocks[b].place(i, j));
+      places_[g].push_back(std::uint32_t(network.trained[g]->blocks[b].place(i, j)));
       ++n_;
     });
+    for (auto& group : places_) group.shrink_to_fit();
     rounding_ = std::numeric_limits<T>::epsilon() * std::sqrt(T(n_)) * initial_variance_;
     process_noise_ = std::max(process_noise_, rounding_);
-    covariance_ = Covariance<T>(n_, initial_variance_, std::min(process_noise_, initial_variance_),
-                                kLargestVariance * std::max(initial_variance_, process_noise_));
+    covariance_ = Covariance<T, Kept>(n_, initial_variance_, std::min(process_noise_, initial_variance_),
+                                      kLargestVariance * std::max(initial_variance_, process_noise_));
     const std::size_t n_outputs = network.readout.n_outputs();
-    J_ = U_ = V_ = Buffer<T>(n_outputs * covariance_.stride());
-    moved_ = Buffer<T>(covariance_.stride());
+    U_ = Buffer<T>(n_outputs * covariance_.stride());
     answer_ = error_ = noise_ = gain_ = Buffer<T>(n_outputs);
   }
 
   void update(Network<T>& network, int first, std::int64_t) override {
-    const int known = measure(network, first);
-    covariance_.step(U_.data(), pending_, pending_ > 0 ? process_noise_ : T(0), J_.data(), known, V_.data());
+    Work& work = work_of(U_.size(), std::size_t(covariance_.stride()));
+    const int known = measure(network, first, work);
+    covariance_.step(U_.data(), pending_, pending_ > 0 ? process_noise_ : T(0), work.J.data(), known,
+                     work.V.data());
     pending_ = 0;
-    if (!correct(network, known)) return;
-    std::swap(U_, V_);
+    if (!correct(network, known, work)) return;
+    std::copy_n(work.V.data(), U_.size(), U_.data());
     pending_ = known;
     network.refresh();
   }
@@ -54,17 +61,32 @@ class EKF final : public Training<T> {
   void exchange(Archive& archive, Network<T>& network) override {
     covariance_.step(U_.data(), pending_, pending_ > 0 ? process_noise_ : T(0), nullptr, 0, nullptr);
     pending_ = 0;
-    Buffer<T> triangle(std::size_t(n_) * (n_ + 1) / 2);
-    T* entry = triangle.data();
+    Buffer<Kept> triangle(std::size_t(n_) * (n_ + 1) / 2);
+    Kept* entry = triangle.data();
     for (int i = 0; i < n_; ++i)
-      for (int j = 0; j <= i; ++j) *entry++ = covariance_.get(i, j);
+      for (int j = 0; j <= i; ++j) *entry++ = covariance_.kept(i, j);
     archive.triangle("covariance", triangle.data(), axis(network));
+    archive.require(is_covariance(triangle.data(), std::size_t(n_), covariance_.smallest() / 2,
+                                  2 * covariance_.largest()),
+                    "the covariance of the weights is none");
     entry = triangle.data();
     for (int i = 0; i < n_; ++i)
-      for (int j = 0; j <= i; ++j) covariance_.set(i, j, *entry++);
+      for (int j = 0; j <= i; ++j) covariance_.keep_entry(i, j, *entry++);
   }
 
  private:
+  // What lasts for one update: one for all filters that a thread works with.
+  struct Work {
+    Buffer<T> J, V;   // [n_outputs][stride]: Jacobian, J P
+    Buffer<T> moved;  // weights after the update
+  };
+  static Work& work_of(std::size_t size, std::size_t stride) {
+    static thread_local Work work;
+    if (work.J.size() < size) work.J = work.V = Buffer<T>(size);
+    if (work.moved.size() < stride) work.moved = Buffer<T>(stride);
+    return work;
+  }
+
   static constexpr T kSmallestLogisticNoise = T(1e-3);
   // A weight that no sample says anything about gains process noise for ever; its variance stops here.
   static constexpr T kLargestVariance = 2;  // in units of the initial variance
@@ -96,7 +118,7 @@ class EKF final : public Training<T> {
   }
 
   // Jacobian, error and noise of each known output of the newest sample, one after the other; their number.
-  int measure(Network<T>& network, int first) {
+  int measure(Network<T>& network, int first, Work& work) {
     const int last = network.window.size() - 1;
     const T* y = network.window.targets() + last;
     network.answer(answer_.data());
@@ -108,53 +130,56 @@ class EKF final : public Training<T> {
       error_[known] = *y - answer_[k];
       noise_[known] = logistic ? std::max(slope, kSmallestLogisticNoise) : measurement_noise_;
       network.differentiate_output(first, k);
-      T* J = row(J_, known++);
+      T* J = row(work.J, known++);
       for (std::size_t g = 0; g < places_.size(); ++g)
         for (const std::size_t place : places_[g]) *J++ = slope * network.trained[g]->gradient[place];
+      std::fill(J, row(work.J, known), T(0));  // another filter may have been here
     }
     return known;
   }
 
   // Turns the rows of V = J P into the changes u of P and moves the weights. False, and no weight moved, if
   // anything would not be finite.
-  bool correct(Network<T>& network, int known) {
-    gather(network);
+  bool correct(Network<T>& network, int known, Work& work) {
+    gather(network, work.moved);
     const std::size_t n = std::size_t(covariance_.stride());
     Vec<T> check = {};  // stays 0 unless something is infinite or NaN
     for (int k = 0; k < known; ++k) {
-      const T* J = row(J_, k);
-      T* v = row(V_, k);
+      const T* J = row(work.J, k);
+      T* v = row(work.V, k);
       for (int before = 0; before < k; ++before) {
-        const T* u = row(V_, before);
+        const T* u = row(work.V, before);
         const T overlap = dot<T, 2>(J, u, n);
         add(v, -overlap, u, n);
         error_[k] -= overlap * gain_[before];
       }
-      const T S = std::max(dot<T, 2>(J, v, n), T(0)) + rounding_ * dot<T, 2>(J, J, n) + noise_[k];
+      T S = std::max(dot<T, 2>(J, v, n), T(0)) + rounding_ * dot<T, 2>(J, J, n) + noise_[k];
+      const T expected = surprise_ * std::sqrt(S), size = std::abs(error_[k]);
+      if (surprise_ > 0 && size > expected) S *= size / expected;
       const T scale = T(1) / std::sqrt(S);
       gain_[k] = error_[k] * scale;
       check = fma<T>(splat(S), Vec<T>{}, check);
       for (std::size_t i = 0; i < n; i += kLanes<T>) {
         const Vec<T> u = splat(scale) * load<T>(v + i);
-        const Vec<T> moved = fma<T>(splat(gain_[k]), u, load<T>(&moved_[i]));
-        check = fma<T>(u * u, Vec<T>{}, fma<T>(moved, Vec<T>{}, check));
+        const Vec<T> moved = fma<T>(splat(gain_[k]), u, load<T>(&work.moved[i]));
+        check = fma<T>(u * u, Vec<T>{}, checked<T>(moved, check));
         store<T>(v + i, u);
-        store<T>(&moved_[i], moved);
+        store<T>(&work.moved[i], moved);
       }
     }
     if (sum<T>(check) != 0) return false;
-    scatter(network);
+    scatter(network, work.moved);
     return true;
   }
 
-  void gather(const Network<T>& network) {
-    T* out = moved_.data();
+  void gather(const Network<T>& network, Buffer<T>& moved) const {
+    T* out = moved.data();
     for (std::size_t g = 0; g < places_.size(); ++g)
       for (const std::size_t place : places_[g]) *out++ = network.trained[g]->weights[place];
-    std::fill(out, moved_.end(), T(0));
+    std::fill(out, moved.data() + covariance_.stride(), T(0));
   }
-  void scatter(Network<T>& network) const {
-    const T* in = moved_.data();
+  void scatter(Network<T>& network, const Buffer<T>& moved) const {
+    const T* in = moved.data();
     for (std::size_t g = 0; g < places_.size(); ++g)
       for (const std::size_t place : places_[g]) network.trained[g]->weights[place] = *in++;
   }
@@ -162,15 +187,16 @@ class EKF final : public Training<T> {
   T* row(Buffer<T>& matrix, int k) const { return matrix.data() + std::size_t(k) * covariance_.stride(); }
 
   T initial_variance_, process_noise_, measurement_noise_;
+  T surprise_;  // 0: nothing is
   // The size of the error that rounding makes in P at one update: a noise, too, and one that would in time
   // make P indefinite if it were not counted in S and in the process noise.
   T rounding_ = 0;
-  std::vector<std::vector<std::size_t>> places_;  // of the weights in the array of each group
-  int n_ = 0;                                     // weights in all
-  Covariance<T> covariance_;
-  Buffer<T> J_, U_, V_;  // [n_outputs][stride]: Jacobian, changes of P still to be made, J P
-  int pending_ = 0;      // rows of U
-  Buffer<T> moved_, answer_, error_, noise_, gain_;
+  std::vector<std::vector<std::uint32_t>> places_;  // of the weights in the array of each group
+  int n_ = 0;                                       // weights in all
+  Covariance<T, Kept> covariance_;
+  Buffer<T> U_;      // [n_outputs][stride]: changes of P still to be made
+  int pending_ = 0;  // rows of U
+  Buffer<T> answer_, error_, noise_, gain_;
 };
 
 }  // namespace elman

@@ -1,8 +1,10 @@
 // The projection onto the spectral ball that the theory needs.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
-#include <vector>
+
+#include "simd/buffer.hpp"
 
 namespace elman {
 
@@ -37,11 +39,12 @@ inline bool orthogonalise(double* p, double* q, double* vp, double* vq, int rows
 // Clips the singular values of A (column-major, rows × columns) at `limit`: the nearest matrix of that
 // spectral norm, by the one-sided Jacobi method. With B = A V of orthogonal columns b_k, the singular values
 // are ||b_k|| and the clipped matrix is A - Σ_k (1 - limit/||b_k||) b_k v_k^T over those above the limit.
-// True if A changed.
-inline bool clip_singular_values(double* A, int rows, int columns, double limit) {
+// True if A changed. B has room for as much as A, V for columns × columns.
+inline bool clip_singular_values(double* A, int rows, int columns, double limit, double* B, double* V) {
   constexpr int kMaxSweeps = 60;
   const std::size_t n = columns;
-  std::vector<double> B(A, A + n * rows), V(n * n, 0.0);
+  std::copy_n(A, n * rows, B);
+  std::fill_n(V, n * n, 0.0);
   for (std::size_t j = 0; j < n; ++j) V[j * n + j] = 1;
   bool converged = false;
   for (int sweep = 0; sweep < kMaxSweeps && !converged; ++sweep) {
@@ -63,22 +66,34 @@ inline bool clip_singular_values(double* A, int rows, int columns, double limit)
   return changed;
 }
 
-// The same for a matrix in the padded layout of the core, in double precision. The method works on the
-// shorter side.
-template <class T>
-bool clip_spectrum(T* A, int stride, int rows, int columns, double limit) {
-  const bool flip = columns > rows;
-  const int r = flip ? columns : rows, c = flip ? rows : columns;
-  std::vector<double> dense(std::size_t(r) * c);
-  const auto at = [&](int i, int j) -> double& {
-    return dense[flip ? std::size_t(i) * r + j : std::size_t(j) * r + i];
-  };
-  for (int j = 0; j < columns; ++j)
-    for (int i = 0; i < rows; ++i) at(i, j) = A[std::size_t(j) * stride + i];
-  if (!clip_singular_values(dense.data(), r, c, limit)) return false;
-  for (int j = 0; j < columns; ++j)
-    for (int i = 0; i < rows; ++i) A[std::size_t(j) * stride + i] = T(at(i, j));
-  return true;
-}
+// The same for matrices in the padded layout of the core, in double precision. The method works on the
+// shorter side. The memory that it needs is taken once.
+class SpectrumClipper {
+ public:
+  // For matrices of up to so many rows and columns.
+  void prepare(int rows, int columns) {
+    const std::size_t size = std::size_t(rows) * columns, side = std::min(rows, columns);
+    if (dense_.size() < size) dense_ = B_ = Buffer<double>(size);
+    if (V_.size() < side * side) V_ = Buffer<double>(side * side);
+  }
+
+  template <class T>
+  bool clip(T* A, int stride, int rows, int columns, double limit) {
+    const bool flip = columns > rows;
+    const int r = flip ? columns : rows, c = flip ? rows : columns;
+    const auto at = [&](int i, int j) -> double& {
+      return dense_[flip ? std::size_t(i) * r + j : std::size_t(j) * r + i];
+    };
+    for (int j = 0; j < columns; ++j)
+      for (int i = 0; i < rows; ++i) at(i, j) = A[std::size_t(j) * stride + i];
+    if (!clip_singular_values(dense_.data(), r, c, limit, B_.data(), V_.data())) return false;
+    for (int j = 0; j < columns; ++j)
+      for (int i = 0; i < rows; ++i) A[std::size_t(j) * stride + i] = T(at(i, j));
+    return true;
+  }
+
+ private:
+  Buffer<double> dense_, B_, V_;
+};
 
 }  // namespace elman

@@ -1,6 +1,8 @@
 // RMSprop: v <- decay v + (1 - decay) g², p <- p - rate g/(sqrt(v) + epsilon), as torch.optim.RMSprop.
 #pragma once
 
+#include <limits>
+
 #include "options.hpp"
 #include "training/descent.hpp"
 
@@ -15,6 +17,10 @@ class RMSprop final : public Descent<T, RMSprop<T>, 1> {
         decay_(T(options.number("decay"))),
         innovation_(T(1 - options.number("decay"))),
         epsilon_(T(options.number("epsilon"))) {}
+
+  static Limits limits(int) { return Limits::up_to(double(std::numeric_limits<T>::max())); }
+
+  static constexpr bool kLeashed = false;  // no step is much longer than the rate
 
   void begin(std::int64_t) {}
   Vec<T> change(Vec<T> gradient, Vec<T>* moments) const {

@@ -1,6 +1,7 @@
 // What the rest of the core knows of a training rule.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -20,7 +21,8 @@ class Training {
   virtual void prepare(Network<T>&) {}
   // One update of `network.trained` from rows [first, size) of the window, whose newest sample is labelled; t
   // counts labelled samples from 1. The trajectory is that of the current weights; the network is refreshed
-  // here and the trajectory by the caller. A step that would make a weight infinite or NaN is not taken.
+  // here and the trajectory by the caller. A step that would make a weight NaN, or larger than it may be, is
+  // not taken.
   virtual void update(Network<T>& network, int first, std::int64_t t) = 0;
   // Walks the memory of the rule, such as moments of the gradient.
   virtual void exchange(Archive&, Network<T>&) {}
@@ -28,6 +30,13 @@ class Training {
   // has no meaning.
   virtual double local_regret() const { return std::numeric_limits<double>::quiet_NaN(); }
 };
+
+// Adds to a sum that stays 0 as long as every weight is finite and at most kLargestWeight in size.
+template <class T>
+ELMAN_INLINE Vec<T> checked(Vec<T> weights, Vec<T> check) {
+  constexpr T kOverflows = T(std::numeric_limits<T>::max() / kLargestWeight);
+  return fma<T>(splat(kOverflows) * weights, Vec<T>{}, check);
+}
 
 // A number for every trained weight, 0 at first: what a rule remembers of it.
 template <class T>
@@ -39,10 +48,13 @@ class Memory {
 
   std::size_t size() const { return arrays_.size(); }  // groups, in the order of network.trained
   Buffer<T>& operator[](std::size_t group) { return arrays_[group]; }
+  void clear() {
+    for (Buffer<T>& array : arrays_) std::fill(array.begin(), array.end(), T(0));
+  }
 
-  void exchange(Archive& archive, const std::string& prefix, const Network<T>& network) {
+  void exchange(Archive& archive, const std::string& prefix, const Network<T>& network, Limits limits = {}) {
     for (std::size_t g = 0; g < arrays_.size(); ++g)
-      network.trained[g]->exchange(archive, prefix, arrays_[g]);
+      network.trained[g]->exchange(archive, prefix, arrays_[g], limits);
   }
 
  private:

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "options.hpp"
 #include "simd/vector.hpp"
+#include "training/pace.hpp"
 #include "training/projection.hpp"
 #include "training/training.hpp"
 
@@ -41,7 +43,12 @@ class WOGD final : public Training<T> {
         projection_threshold_(options.number("projection_threshold")),
         readout_rate_(options.number("readout_rate")),
         readout_limit_(options.number("readout_limit")),
-        next_(network) {}
+        next_(network),
+        pace_(options, network.recurrence),
+        paced_(pace_.is_plain() ? 0 : network.recurrence.weights.size()) {
+    for (const Block& block : network.recurrence.blocks)
+      clipper_.prepare(int(block.inner.size()), int(block.outer.size()));
+  }
 
   void prepare(Network<T>& network) override {
     for (Parameters<T>* group : network.trained) {
@@ -61,6 +68,7 @@ class WOGD final : public Training<T> {
       const double rate = group.role == Role::recurrence ? rate_ : readout_rate_ / std::sqrt(double(t));
       check += move(group, rate / samples, next_[g]);
     }
+    if (!pace_.is_plain()) check += pace_.move(network.recurrence, samples, rate_, t, paced_);
     if (sum<T>(check) != 0) return;
     for (std::size_t g = 0; g < next_.size(); ++g) {
       Parameters<T>& group = *network.trained[g];
@@ -73,7 +81,10 @@ class WOGD final : public Training<T> {
     network.refresh();
   }
 
-  void exchange(Archive& archive, Network<T>&) override { archive.value("local_regret", local_regret_); }
+  void exchange(Archive& archive, Network<T>& network) override {
+    archive.value("local_regret", local_regret_, Limits::up_to(std::numeric_limits<double>::max()));
+    pace_.exchange(archive, network.recurrence);
+  }
 
   double local_regret() const override { return local_regret_; }
 
@@ -85,13 +96,14 @@ class WOGD final : public Training<T> {
     Vec<T> check = {};
     for (std::size_t i = 0; i < next.size(); i += kLanes<T>) {
       const Vec<T> moved = fma<T>(splat(T(-rate)), load<T>(&group.gradient[i]), load<T>(&group.weights[i]));
-      check = fma<T>(moved, Vec<T>{}, check);
+      check = checked<T>(moved, check);
       store<T>(&next[i], moved);
     }
     return check;
   }
 
   // theta <- Pi(theta - rate gradient/samples), equations (14) and (15), where `next` is what is projected.
+  // With momentum or rates of each weight's own that step is only measured, and another one taken.
   void step_recurrence(Network<T>& network, Buffer<T>& next, int samples) {
     const Parameters<T>& group = network.recurrence;
     for (const Block& block : group.blocks) {
@@ -101,6 +113,11 @@ class WOGD final : public Training<T> {
       local_regret_ += projected ? squared_distance(block, next, group.weights) / (rate_ * rate_)
                                  : squared_norm(block, group.gradient) / (double(samples) * samples);
     }
+    if (pace_.is_plain()) return;
+    pace_.accept();
+    for (const Block& block : group.blocks)
+      if (project(block, paced_)) network.cell->refresh(paced_.data());
+    std::swap(next, paced_);
   }
 
   // c <- Pi(c - readout_rate/sqrt(t) gradient/samples) for each output, equation (13).
@@ -112,7 +129,7 @@ class WOGD final : public Training<T> {
   // Clips the spectrum of a matrix if its norm calls for it. Clipping can leave a Frobenius norm of up to
   // lambda sqrt(min(rows, columns)), so the threshold never lies below that root: otherwise a large network
   // would be decomposed at every step for nothing.
-  bool project(const Block& block, Buffer<T>& weights) const {
+  bool project(const Block& block, Buffer<T>& weights) {
     const int outer = int(block.outer.size()), inner = int(block.inner.size());
     const double norm = squared_norm(block, weights);
     if (norm <= spectral_limit_ * spectral_limit_) return false;
@@ -120,7 +137,7 @@ class WOGD final : public Training<T> {
     if (projection_threshold_ > 0 &&
         norm <= std::max(projection_threshold_ * projection_threshold_, reachable))
       return false;
-    return clip_spectrum(&weights[block.offset], block.stride, inner, outer, spectral_limit_);
+    return clipper_.clip(&weights[block.offset], block.stride, inner, outer, spectral_limit_);
   }
 
   double rate_;
@@ -130,6 +147,9 @@ class WOGD final : public Training<T> {
   double readout_limit_;         // largest norm of a row of the readout
   double local_regret_ = 0;
   Memory<T> next_;
+  Pace<T> pace_;
+  Buffer<T> paced_;  // the weights after a step that is not the plain one
+  SpectrumClipper clipper_;
 };
 
 }  // namespace elman

@@ -1,0 +1,198 @@
+// What a forecast is made of: numbers known at its origin, for a row so many steps ahead of it, in the units
+// that the target had at the origin.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "archive.hpp"
+#include "forecast/calendar.hpp"
+#include "forecast/history.hpp"
+#include "forecast/season_memory.hpp"
+
+namespace elman {
+
+// Places in a vector of features. What is not of the row ahead comes first.
+namespace feature {
+enum : int {
+  kOne = 0,
+  kLags = 1,  // the newest first
+  kNLags = 6,
+  kMeans = kLags + kNLags,  // exponential means, the quickest first
+  kNMeans = 3,
+  kNow = kMeans + kNMeans,  // of each season: a period ago, two deviations from the slot's mean, profile
+  kNNow = 4,
+  kLevels = kNow + 2 * kNNow,  // of each season, without its profile
+  kOfOrigin = kLevels + 2,
+  kTarget = kOfOrigin,  // of each season, in the slot ahead: last, before last, quick and slow mean, profile
+  kLast = 0,
+  kBeforeLast,
+  kQuickMean,
+  kSlowMean,
+  kProfile,
+  kNTarget,
+  kCalendar = kTarget + 2 * kNTarget,
+  kCovariates = kCalendar + kCalendarTerms  // now; then those ahead; then products of these with the calendar
+};
+constexpr int kProducts = 4;  // terms of the calendar that a covariate ahead is multiplied with
+}  // namespace feature
+
+// Mean and deviation of a column, the past fading after kMemory rows.
+struct Spread {
+  static constexpr double kMemory = 10000, kAbsurd = 1e100;
+  double count = 0, mean = 0, variance = 0;
+
+  void observe(double value, double memory = kMemory) {
+    if (std::isnan(value)) return;
+    value = std::clamp(value, -kAbsurd, kAbsurd);
+    count += 1;
+    const double weight = 1 / std::min(count, memory), difference = value - mean;
+    mean += difference * weight;
+    variance += (difference * (value - mean) - variance) * weight;
+  }
+  // Never zero: of a column that has not varied any unit will do.
+  double deviation() const {
+    const double found = std::sqrt(std::max(variance, 0.0));
+    return found > 1e-12 * std::abs(mean) && found > 0 ? found : std::max(std::abs(mean), 1.0) * 1e-3;
+  }
+};
+
+// The units of a moment.
+struct Measure {
+  double mean = 0, deviation = 1;
+  double of(double value) const { return (value - mean) / deviation; }
+  double restore(double z) const { return mean + deviation * z; }
+};
+
+// A row ahead of an origin: its distance and, where rows have stamps, its time.
+struct Ahead {
+  std::int64_t steps;
+  double time;
+};
+
+// All that is remembered of the series itself.
+class Series {
+ public:
+  const History& history() const { return history_; }
+  const Seasons seasons() const { return {memories_[0].season(), memories_[1].season()}; }
+  const Clock& clock() const { return clock_; }
+  Measure measure() const { return {level_, spread_.deviation()}; }
+  // The unit once y is known as well.
+  double deviation_with(double y) const {
+    Spread spread = spread_;
+    spread.observe(y, kSpreadMemory);
+    return spread.deviation();
+  }
+  std::int64_t known() const { return known_; }  // values seen
+  // The values seen so far lie between these.
+  double lowest() const { return lowest_; }
+  double highest() const { return highest_; }
+
+  Clock& clock() { return clock_; }
+  void skip(std::int64_t steps) { history_.skip(steps); }
+
+  // Takes the value of the next row, or what is expected in its place.
+  void absorb(double y, double time, bool known) {
+    history_.push(y, time, known);
+    if (known) observe(y);
+    for (int i = 0; i < feature::kNMeans; ++i)
+      means_[i] = history_.rows() == 1 ? y : means_[i] + kRates[i] * (y - means_[i]);
+    for (SeasonMemory& memory : memories_) memory.absorb(history_, 0);
+  }
+
+  void adopt(const Seasons& seasons) {
+    for (std::size_t i = 0; i < 2; ++i)
+      if (!(seasons[i] == memories_[i].season())) memories_[i].adopt(seasons[i], history_, History::kLength);
+  }
+
+  // A value of some rows ago that comes only now.
+  void correct(std::int64_t age, double y) {
+    history_.correct(age, y);
+    observe(y);
+    for (SeasonMemory& memory : memories_) memory.correct(history_, age);
+  }
+
+  Ahead ahead(std::int64_t steps) const { return {steps, clock_.runs() ? clock_.ahead(steps) : NAN}; }
+  int slot(int season, const Ahead& row) const {
+    return memories_[season].season().slot(history_.position() + row.steps, row.time);
+  }
+  void calendar(const Ahead& row, double* out) const {
+    calendar_terms(clock_, seasons(), history_.position() + row.steps, row.time, out);
+  }
+
+  // The features of an origin at the newest row, kOfOrigin numbers.
+  template <class T>
+  void origin_features(const Measure& unit, T* out) const {
+    *out++ = 1;
+    for (int lag = 0; lag < feature::kNLags; ++lag)
+      *out++ = T(unit.of(history_.value(std::min<std::int64_t>(lag, history_.rows() - 1))));
+    for (const double mean : means_) *out++ = T(unit.of(mean));
+    const double newest = history_.value(0);
+    for (const SeasonMemory& memory : memories_) {
+      const int now = memory.season().exists() ? memory.slot_of(history_, 0) : 0;
+      *out++ = T(unit.of(memory.before_last(now, newest)));
+      *out++ = T(memory.deviation() / unit.deviation);
+      *out++ = T(memory.deviation_before() / unit.deviation);
+      *out++ = T(memory.profile(now) / unit.deviation);
+    }
+    for (const SeasonMemory& memory : memories_)
+      *out++ = T(unit.of(memory.season().exists() ? memory.level() : newest));
+  }
+
+  // The features of the row ahead besides calendar and covariates, 2 kNTarget numbers.
+  template <class T>
+  void target_features(const Measure& unit, const Ahead& row, T* out) const {
+    const double newest = history_.value(0);
+    for (int i = 0; i < 2; ++i) {
+      const SeasonMemory& memory = memories_[i];
+      const int slot = memory.season().exists() ? this->slot(i, row) : 0;
+      *out++ = T(unit.of(memory.last(slot, newest)));
+      *out++ = T(unit.of(memory.before_last(slot, newest)));
+      *out++ = T(unit.of(memory.quick_mean(slot, newest)));
+      *out++ = T(unit.of(memory.slow_mean(slot, newest)));
+      *out++ = T(memory.profile(slot) / unit.deviation);
+    }
+  }
+
+  void exchange(Archive& archive) {
+    clock_.exchange(archive);
+    history_.exchange(archive);
+    archive.value("target_count", spread_.count);
+    archive.value("target_mean", spread_.mean);
+    archive.value("target_variance", spread_.variance);
+    archive.value("target_level", level_);
+    archive.value("known", known_);
+    archive.value("lowest_seen", lowest_);
+    archive.value("highest_seen", highest_);
+    archive.vector("means", means_.data(), {"rate", feature::kNMeans});
+    for (std::size_t i = 0; i < 2; ++i) memories_[i].exchange(archive, "season" + std::to_string(i) + ".");
+    if (spread_.variance < 0 || spread_.count < 0) throw std::invalid_argument("a variance is negative");
+  }
+
+ private:
+  void observe(double y) {
+    spread_.observe(y, kSpreadMemory);
+    level_ +=
+        (std::clamp(y, -Spread::kAbsurd, Spread::kAbsurd) - level_) / std::min(spread_.count, kLevelMemory);
+    lowest_ = known_ == 0 ? y : std::min(lowest_, y);
+    highest_ = known_ == 0 ? y : std::max(highest_, y);
+    ++known_;
+  }
+
+  // The level that values are measured from follows the series more closely than the unit of measure.
+  static constexpr double kLevelMemory = 1000, kSpreadMemory = 3000;
+  static constexpr std::array<double, feature::kNMeans> kRates = {0.2, 0.03, 0.005};
+
+  Clock clock_;
+  History history_;
+  Spread spread_;
+  std::array<double, feature::kNMeans> means_ = {};
+  std::array<SeasonMemory, 2> memories_;
+  double level_ = 0, lowest_ = 0, highest_ = 0;
+  std::int64_t known_ = 0;
+};
+
+}  // namespace elman

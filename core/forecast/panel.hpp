@@ -1,0 +1,279 @@
+// Everybody who forecasts with the same information, and who of them is trusted at which step ahead.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "archive.hpp"
+#include "forecast/features.hpp"
+#include "forecast/regression.hpp"
+#include "forecast/rolled_network.hpp"
+#include "forecast/trust.hpp"
+#include "forecast/uncertainty.hpp"
+#include "simd/buffer.hpp"
+
+namespace elman {
+
+struct PanelOptions {
+  int horizon;
+  int covariates;
+  bool ahead;  // the covariates of the rows ahead are known
+  bool small;
+};
+
+// Opinions are in the units of the origin. `features` is always the whole vector of a row ahead of it.
+class Panel {
+ public:
+  // Everybody in this order; regressions and networks follow.
+  enum Simple { kLastValue, kMean, kNaive0, kNaive1, kProfile0, kProfile1, kSlotMean, kNSimple };
+
+  explicit Panel(const PanelOptions& options)
+      : horizon_(options.horizon), n_covariates_(options.covariates), uncertainty_(options.horizon) {
+    add_networks(options);
+    add_regressions(options);
+    n_members_ = kNSimple + int(networks_.size() + regressions_.size());
+    std::vector<Label> labels;
+    for (std::uint64_t m = 0; m < kNSimple; ++m) labels.push_back({m});
+    for (const std::string& name : network_names_) labels.push_back(label_of(name));
+    for (const std::string& name : regression_names_) labels.push_back(label_of(name));
+    members_ = Axis("member", labels);
+    labels.push_back({std::uint64_t(-1)});
+    and_all_ = Axis("member or all", std::move(labels));
+    mixtures_.assign(std::size_t(horizon_), Trust(members_));
+    learned_ = Buffer<std::int64_t>(std::size_t(horizon_));
+    errors_ = Buffer<double>(std::size_t(horizon_) * (n_members_ + 1));
+    for (const auto& network : networks_) trail_size_ += network->trail_size();
+  }
+  Panel(const Panel&) = delete;
+
+  static int n_features(int covariates) {
+    return feature::kCovariates + (2 + feature::kProducts) * covariates + kMostNetworks;
+  }
+  static int covariates_ahead(int covariates) { return feature::kCovariates + covariates; }
+  static int rolled(int covariates) { return feature::kCovariates + (2 + feature::kProducts) * covariates; }
+
+  void initialise(std::vector<std::uint64_t> seed) {
+    seed.push_back(0);
+    for (const auto& network : networks_) {
+      network->initialise(seed);
+      ++seed.back();
+    }
+  }
+
+  int n_members() const { return n_members_; }
+  std::size_t trail_size() const { return trail_size_; }
+  Uncertainty& uncertainty() { return uncertainty_; }
+  const Buffer<double>& weights(int step) const { return mixtures_[step].weights(); }
+  double error(int step, int member) const { return errors_[std::size_t(step) * (n_members_ + 1) + member]; }
+  std::int64_t learned(int step) const { return learned_[step]; }
+  std::vector<std::string> names() const {
+    std::vector<std::string> all = {"last value",       "mean so far",         "seasonal naive 1",
+                                    "seasonal naive 2", "level and profile 1", "level and profile 2",
+                                    "mean of the slot"};
+    for (const std::string& name : network_names_) all.push_back(name);
+    for (const std::string& name : regression_names_) all.push_back(name);
+    return all;
+  }
+
+  // A copy of the networks' weights, and how many there are.
+  std::size_t n_weights() const {
+    std::size_t n = 0;
+    for (const auto& network : networks_) n += network->n_weights();
+    return n;
+  }
+  void copy_weights(float* weights) const {
+    for (const auto& network : networks_) {
+      network->copy_weights(weights);
+      weights += network->n_weights();
+    }
+  }
+
+  // Sets the roll-outs to the newest row.
+  void begin(const double* features, double* trails) const {
+    for (const auto& network : networks_) {
+      network->begin(features, trails);
+      trails += network->trail_size();
+    }
+  }
+
+  // What everybody says of the row `step` steps (0 for the next) ahead; steps beyond the horizon are answered
+  // as the last one. The roll-outs go one step on, with the weights of now or, if given, of before. Leaves
+  // them among the features.
+  void opinions(double* features, int step, const float* weights, double lowest, double highest,
+                double* trails, double* out) {
+    step = std::min(step, horizon_ - 1);
+    simple(features, out);
+    double* next = out + kNSimple;
+    for (std::size_t i = 0; i < networks_.size(); ++i) {
+      *next = features[rolled(n_covariates_) + i] =
+          networks_[i]->follow(features, weights, lowest, highest, trails);
+      if (weights != nullptr) weights += networks_[i]->n_weights();
+      trails += networks_[i]->trail_size();
+      ++next;
+    }
+    for (Regressions& regressions : regressions_) *next++ = regressions.answer(features, step);
+    for (int m = 0; m < n_members_; ++m) out[m] = std::clamp(out[m], lowest, highest);
+  }
+
+  // A step of which nothing is known yet trusts whom the first step trusts.
+  double combine(int step, const double* opinions) const {
+    step = std::min(step, horizon_ - 1);
+    if (learned_[step] == 0) step = 0;
+    return mixtures_[step].combine(opinions);
+  }
+
+  // The truth about a row ahead: what everybody had said, the features it was said of.
+  // Only origins with settled units teach regressions. `scale` is the origin's unit in units of now.
+  void learn(double* features, int step, const double* opinions, double mixed, double target, double scale,
+             bool settled) {
+    for (std::size_t i = 0; i < networks_.size(); ++i)
+      features[rolled(n_covariates_) + i] = opinions[kNSimple + i];
+    if (settled)
+      for (Regressions& regressions : regressions_) regressions.learn(features, step, target);
+    mixtures_[step].learn(opinions, mixed, target, scale);
+    ++learned_[step];
+    const double rate = std::max(1 / double(learned_[step]), kErrorRate);
+    double* errors = &errors_[std::size_t(step) * (n_members_ + 1)];
+    for (int m = 0; m <= n_members_; ++m) {
+      const double error = scale * ((m < n_members_ ? opinions[m] : mixed) - target);
+      errors[m] += rate * (error * error - errors[m]);
+    }
+  }
+  // Another season was found: who is good at which step is open again, and so are the times of day.
+  void begin_anew() {
+    mixtures_.assign(std::size_t(horizon_), Trust(members_));
+    std::fill(learned_.begin(), learned_.end(), 0);
+    uncertainty_.forget_buckets();
+  }
+  void learn_networks(const double* features, double target) {
+    for (const auto& network : networks_) network->learn(features, target);
+  }
+
+  void exchange(Archive& archive, const std::string& prefix) {
+    PrefixedArchive own(archive, prefix);
+    const Axis steps{"step", std::size_t(horizon_)};
+    own.vector("learned", learned_.data(), steps);
+    own.array("errors", errors_.data(), steps, and_all_, std::size_t(n_members_ + 1));
+    uncertainty_.exchange(own);
+    for (int h = 0; h < horizon_; ++h) {
+      PrefixedArchive step(own, "step" + std::to_string(h + 1) + ".");
+      mixtures_[h].exchange(step);
+    }
+    for (std::size_t i = 0; i < networks_.size(); ++i) {
+      PrefixedArchive network(own, "network" + std::to_string(i) + ".");
+      networks_[i]->exchange(network);
+    }
+    for (std::size_t i = 0; i < regressions_.size(); ++i)
+      regressions_[i].exchange(own, "regression" + std::to_string(i) + ".");
+  }
+  void restored() {
+    for (const auto& network : networks_) network->restored();
+  }
+
+ private:
+  static constexpr int kMostNetworks = 3;
+  static constexpr int kMostProducts = 16;  // covariates; with more of them their products are left out
+  static constexpr double kErrorRate = 0.002;
+
+  void simple(const double* features, double* out) const {
+    const double* target0 = features + feature::kTarget;
+    const double* target1 = target0 + feature::kNTarget;
+    out[kLastValue] = features[feature::kLags];
+    out[kMean] = 0;
+    out[kNaive0] = target0[feature::kLast];
+    out[kNaive1] = target1[feature::kLast];
+    out[kProfile0] = features[feature::kLevels] + target0[feature::kProfile];
+    out[kProfile1] = features[feature::kLevels + 1] + target1[feature::kProfile];
+    out[kSlotMean] = target1[feature::kQuickMean];
+  }
+
+  // A member keeps its label when others come or go.
+  static Label label_of(const std::string& name) {
+    std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+    for (const char c : name) hash = (hash ^ std::uint64_t(c)) * 1099511628211u;
+    return {hash};
+  }
+
+  static void add_range(Selection& selection, int first, int count) {
+    for (int i = first; i < first + count; ++i) selection.add(i, {std::uint64_t(i)});
+  }
+  // Covariates are known by their number, wherever they lie.
+  void add_covariates(Selection& selection, int first, std::uint64_t kind, int each = 1) const {
+    for (int j = 0; j < n_covariates_ * each; ++j) selection.add(first + j, {1000 + kind, std::uint64_t(j)});
+  }
+
+  void add_networks(const PanelOptions& options) {
+    using namespace feature;
+    struct Design {
+      const char* name;
+      int n_hidden;
+      double noise;
+      std::vector<int> calendar;
+    };
+    const std::vector<int> few = {0, 1, 2, 3, 8, 9, 14},
+                           many = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+    std::vector<Design> designs = {{"network, noisy", 12, 1.0, few},
+                                   {"network, calm", 10, 0.1, many},
+                                   {"network without calendar", 12, 0.3, {}}};
+    if (options.small) designs = {{"network", 5, 1.0, few}};
+    for (const Design& design : designs) {
+      Selection selection;
+      for (int season = 0; season < 2; ++season)
+        for (const int part : {kLast, kQuickMean, kProfile})
+          add_range(selection, kTarget + season * kNTarget + part, 1);
+      for (const int term : design.calendar) add_range(selection, kCalendar + term, 1);
+      if (options.ahead) add_covariates(selection, covariates_ahead(n_covariates_), 1);
+      networks_.push_back(std::make_unique<RolledNetwork>(selection, design.n_hidden, design.noise));
+      network_names_.push_back(design.name);
+    }
+  }
+
+  void add_regressions(const PanelOptions& options) {
+    using namespace feature;
+    Selection few;
+    add_range(few, kOne, 1 + kNLags + kNMeans);
+    for (int season = 0; season < 2; ++season) {
+      add_range(few, kTarget + season * kNTarget + kProfile, 1);
+      add_range(few, kNow + season * kNNow + 3, 1);
+    }
+    if (options.ahead) add_covariates(few, covariates_ahead(n_covariates_), 1);
+    Selection all;
+    add_range(all, kOne, kLevels);
+    add_range(all, kTarget, kCovariates - kTarget);
+    add_covariates(all, kCovariates, 0);
+    if (options.ahead) add_covariates(all, covariates_ahead(n_covariates_), 1);
+    add("few features", few, 0.9995);
+    if (options.small) return;
+    add("all features", all, 0.9998);
+    if (options.ahead && n_covariates_ <= kMostProducts) {
+      Selection products = all;
+      add_covariates(products, covariates_ahead(n_covariates_) + n_covariates_, 2, kProducts);
+      add("products of covariates and hour", products, 0.9998);
+    }
+    for (std::size_t i = 0; i < networks_.size(); ++i) all.add(rolled(n_covariates_) + int(i), {2000, i});
+    add("all features and networks", all, 0.9998);
+  }
+  void add(const char* name, const Selection& selection, double forgetting) {
+    regressions_.emplace_back(selection, horizon_, forgetting, kInitialVariance);
+    regression_names_.push_back(name);
+  }
+  static constexpr double kInitialVariance = 1 / 0.3;
+
+  int horizon_, n_covariates_, n_members_ = 0;
+  std::size_t trail_size_ = 0;
+  std::vector<std::unique_ptr<RolledNetwork>> networks_;
+  std::vector<Regressions> regressions_;
+  std::vector<std::string> network_names_, regression_names_;
+  Axis members_{"member", 0}, and_all_{"member or all", 0};
+  std::vector<Trust> mixtures_;   // one for each step
+  Buffer<std::int64_t> learned_;  // rows, for each step
+  Buffer<double> errors_;         // [step][member, and then the mixture]: recent mean squares
+  Uncertainty uncertainty_;
+};
+
+}  // namespace elman
