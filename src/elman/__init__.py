@@ -7,10 +7,13 @@ from elman import theory
 from elman.configuration.cells import GRU, LSTM, NARX, SRNN, Clockwork, Linear
 from elman.configuration.members import Member
 from elman.configuration.readouts import RLS, Gradient
-from elman.configuration.training import EKF, SGD, WOGD, Adam, RMSprop
-from elman.models.catalogue import load
+from elman.configuration.training import EKF, SGD, WOGD, Adam, HalfEKF, HessianFree, RMSprop
+from elman.fleets import Fleet
+from elman.models.catalogue import load_any as load
 from elman.models.committee import Committee
+from elman.models.forecaster import Forecaster
 from elman.models.learner import OnlineRNN
+from elman.models.tickets import Ticket
 
 __all__ = [
     "EKF",
@@ -24,11 +27,16 @@ __all__ = [
     "Adam",
     "Clockwork",
     "Committee",
+    "Fleet",
+    "Forecaster",
     "Gradient",
+    "HalfEKF",
+    "HessianFree",
     "Linear",
     "Member",
     "OnlineRNN",
     "RMSprop",
+    "Ticket",
     "load",
     "streams",
     "theory",

@@ -6,12 +6,14 @@ from typing import Any, TypeVar, cast
 T = TypeVar("T")
 
 
-def whole_number(name: str, value: Any, *, at_least: int) -> None:
-    """Raise unless `value` is an integer (not a bool) of at least `at_least`."""
+def whole_number(name: str, value: Any, *, at_least: int, at_most: int | None = None) -> None:
+    """Raise unless `value` is an integer (not a bool) of at least `at_least` and at most `at_most`."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be a whole number, got {value!r} of type {type(value).__name__}")
     if value < at_least:
         raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}")
+    if at_most is not None and value > at_most:
+        raise ValueError(f"{name} must be at most {at_most:,}, got {value!r}")
 
 
 def number(

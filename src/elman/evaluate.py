@@ -120,6 +120,75 @@ class Prequential:
         return _plain(_ratio(self._totals[:, column], self._totals[:, 0]))
 
 
+class Coverage:
+    """How often truths were within their intervals.
+
+    Parameters
+    ----------
+    totals
+        Those of another one, to go on from there: shape (outputs, 2).
+    outputs
+        How many targets a row has, where there are no `totals`.
+
+    Examples
+    --------
+    >>> coverage = Coverage()
+    >>> coverage.update(np.array([1.0, 2.0]), np.array([0.0, 0.0]), np.array([1.5, 1.5]))
+    >>> coverage.share
+    0.5
+    """
+
+    def __init__(self, totals: Any = None, *, outputs: int = 1) -> None:
+        self.totals: Float64 = np.zeros((outputs, 2)) if totals is None else np.array(totals, np.float64)
+        if self.totals.ndim != 2 or self.totals.shape[1] != 2:
+            raise ValueError(f"totals must have shape (outputs, 2), got {self.totals.shape}")
+
+    def update(self, targets: Any, low: Any, high: Any) -> None:
+        """Take in the targets and the intervals of the next rows; infinite intervals do not count."""
+        y, low, high = (np.reshape(each, (-1, len(self.totals))) for each in (targets, low, high))
+        counted = ~np.isnan(y) & np.isfinite(low) & np.isfinite(high)
+        self.totals[:, 0] += counted.sum(axis=0)
+        self.totals[:, 1] += (counted & (low <= y) & (y <= high)).sum(axis=0)
+
+    @property
+    def share(self) -> Any:
+        """The part of the truths that were within, NaN before there is one."""
+        return _plain(_ratio(self.totals[:, 1], self.totals[:, 0]))
+
+
+def surprise(truth: Any, prediction: Any, low: Any, high: Any, coverage: float = 0.9) -> Float64:
+    """Return how surprising truths were, in bits: -log2 of the probability of one at least as far away.
+
+    An interval from `low` to `high` that holds a truth with probability `coverage` says how far away a truth
+    usually is, above and below. A coin that falls on the expected side is 1 bit, a one in a thousand 10.
+
+    Examples
+    --------
+    >>> surprise([0.0, 1.645, 5.0], 0.0, -1.645, 1.645).round(1)
+    array([ 0. ,  3.3, 20.7])
+    """
+    from math import erfc, sqrt  # noqa: PLC0415 - beside its use
+
+    truth, prediction, low, high = (np.asarray(each, np.float64) for each in (truth, prediction, low, high))
+    error = truth - prediction
+    reach = np.where(error < 0, prediction - low, high - prediction)
+    reach = np.where(np.isinf(reach), np.nan, reach)  # nothing is known yet
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distance = np.where(error == 0, 0.0, np.abs(error) / reach) * _normal_quantile((1 + coverage) / 2)
+    tails = np.array([erfc(min(each, _FARTHEST) / sqrt(2)) for each in distance.ravel()])
+    bits: Float64 = -np.log2(np.where(np.isnan(distance.ravel()), np.nan, tails)).reshape(distance.shape)
+    return np.abs(bits)
+
+
+_FARTHEST = 37.0  # deviations: beyond that the probability is no number any more
+
+
+def _normal_quantile(p: float) -> float:
+    from statistics import NormalDist  # noqa: PLC0415 - slow to import
+
+    return NormalDist().inv_cdf(p)
+
+
 class LearningCurve:
     """Mean squared errors along a stream of any length, in bounded memory.
 

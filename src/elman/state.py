@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from elman import limits
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,6 +29,7 @@ _VERSION = 2
 _PREFIX = struct.Struct("<6sHI")
 _DIGEST_SIZE = 16
 _TYPES: dict[str, np.dtype[Any]] = {
+    "f2": np.dtype("<f2"),
     "f4": np.dtype("<f4"),
     "f8": np.dtype("<f8"),
     "i8": np.dtype("<i8"),
@@ -63,6 +66,7 @@ class Arrays(NamedTuple):
 def dump(header: dict[str, Any], arrays: Arrays) -> bytes:
     """Return `header` (JSON values) and `arrays` as bytes."""
     text = json.dumps(header | {"arrays": arrays.table}, allow_nan=False).encode()
+    _refuse_beyond_limit(_PREFIX.size + len(text) + len(arrays.body) + _DIGEST_SIZE)
     content = b"".join([_PREFIX.pack(_MAGIC, _VERSION, len(text)), text, arrays.body])
     return content + _digest(content)
 
@@ -71,6 +75,7 @@ def parse(blob: bytes) -> tuple[dict[str, Any], Arrays]:
     """Return what `dump` was given; a ValueError for anything else."""
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise TypeError(f"a saved model is bytes, got {type(blob).__name__}")
+    _refuse_beyond_limit(memoryview(blob).nbytes)
     blob = bytes(blob)
     if blob[: len(_MAGIC)] != _MAGIC[: len(blob)] or not blob:
         raise ValueError("not a saved elman model: it does not begin as one")
@@ -85,12 +90,22 @@ def parse(blob: bytes) -> tuple[dict[str, Any], Arrays]:
         raise ValueError("the saved model is damaged or truncated: its checksum does not match")
     with damaged_if_rejected():
         body = _PREFIX.size + header_size
-        header = json.loads(blob[_PREFIX.size : body])
+        header = json.loads(blob[_PREFIX.size : body], parse_constant=_refuse_constant)
         arrays = Arrays(_checked_table(header.pop("arrays")), blob[body:-_DIGEST_SIZE])
         expected = sum(math.prod(shape) * _TYPES[kind].itemsize for _, kind, shape, _ in arrays.table)
         if expected != len(arrays.body):
             raise ValueError(f"its arrays need {expected} bytes, and there are {len(arrays.body)}")
         return header, arrays
+
+
+def _refuse_constant(name: str) -> None:
+    """Raise for NaN and infinities: they are no JSON, and no header has them."""
+    raise ValueError(f"its header holds {name}")
+
+
+def _refuse_beyond_limit(size: int) -> None:
+    if size > limits.STATE_BYTES:
+        raise ValueError(f"a saved model may have at most {limits.STATE_BYTES:,} bytes, got {size:,}")
 
 
 def _checked_table(listed: list[Any]) -> list[tuple[str, str, list[int], list[str]]]:
@@ -111,5 +126,7 @@ def damaged_if_rejected() -> Iterator[None]:
     """Turn any objection to a saved model's content into one kind of error."""
     try:
         yield
+    except RecursionError:
+        raise ValueError("the saved model contradicts itself: its header is nested too deeply") from None
     except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
         raise ValueError(f"the saved model contradicts itself: {error}") from error

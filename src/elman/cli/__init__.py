@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import elman
-from elman.cli import compare, data, inspect, reproduce, run, tune
+from elman.cli import compare, data, forecast, inspect, reproduce, run, serve, tune
 from elman.cli.errors import EXIT_CODES, Commands
 
 __all__ = ["app"]
@@ -22,8 +22,10 @@ app = typer.Typer(
 )
 # One line a command, in the order of the help.
 app.command()(run.run)
+app.command()(forecast.forecast)
 app.command()(compare.compare)
 app.command()(inspect.inspect)
+app.command()(serve.serve)
 app.add_typer(data.app, name="data")
 app.command()(reproduce.reproduce)
 app.command()(tune.tune)

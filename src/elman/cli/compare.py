@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path  # noqa: TC003 - typer reads the annotation
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,12 +15,16 @@ from elman.cli import options, sources
 from elman.cli.console import err, headline, out, printable, tell
 from elman.cli.files import refuse_overwriting
 from elman.cli.progress import learning
+from elman.cli.rejects import Rejects
 from elman.cli.report import as_json, errors_table
 from elman.models import catalogue
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from elman.cli.sources import Source
     from elman.runs import Session
-    from elman.streams import Stream
+    from elman.tables import Block
 
 _DEFAULT_MODELS = f"{catalogue.DEFAULT},linear,SRNN-EKF,SRNN-WOGD,LSTM-Adam"
 
@@ -30,6 +35,14 @@ def compare(  # noqa: PLR0917 - typer makes an option of each
     target: options.Target = None,
     lags: Annotated[int, typer.Option(min=0, metavar="N", help=options.LAGS)] = sources.DEFAULT_LAGS,
     ignore: options.Ignore = None,
+    separator: options.Separator = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    na: options.Na = None,
+    date_format: options.DateFormat = None,
+    time: options.Time = None,
+    text: options.Text = None,
+    header: options.Header = True,
     rows: options.Rows = None,
     plot: Annotated[Path | None, typer.Option(metavar="OUT.png", help="Draw the learning curves.")] = None,
     as_object: options.Json = False,
@@ -48,29 +61,60 @@ def compare(  # noqa: PLR0917 - typer makes an option of each
     if plot is not None:
         options.check_plot(plot)
     refuse_overwriting({"--plot": plot}, {"the input": file})
-    source = sources.open_csv(file, target, ignore or [])
+    reading = options.reading(
+        separator=separator,
+        decimal=decimal,
+        encoding=encoding,
+        na=na,
+        date_format=date_format,
+        time=time,
+        text=text,
+        header=header,
+    )
     say = err if as_object else out
-    headline(say, source.stream.name, source.stream.target)
-    for note in source.notes():
-        tell(say, f"  {note}", "dim")
-    begun = [_begun(source.stream, name.strip(), lags, seed) for name in models.split(",")]
-    X, y = source.stream.take(rows)
+    with ExitStack() as stack:
+        source = sources.open_source(file, target, ignore or [], reading, stack)
+        headline(say, source.name, source.target)
+        for note in source.notes:
+            tell(say, f"  {note}", "dim")
+        begun = [_begun(source, name.strip(), lags, seed) for name in models.split(",")]
+        bad = Rejects(file)
+        blocks = _taken(source.blocks(bad), rows)
     for session in begun:
-        session.limit = len(y)
+        session.limit = sum(map(len, blocks))
         with learning(session, label=escape(printable(f"{session.run.setup['model']} · "))):
-            session.learn(zip(X, y.tolist(), strict=True))
-    _show(begun, source.stream, plot, as_object=as_object)
+            session.learn(runs.pieces(blocks))
+    _show(begun, source.name, plot, as_object=as_object)
 
 
-def _begun(stream: Stream, name: str, lags: int, seed: int) -> Session:
+def _taken(blocks: Iterator[Block], rows: int | None) -> list[Block]:
+    """Return the first blocks, as many rows as are asked for."""
+    taken, count = [], 0
+    for block in blocks:
+        taken.append(block if rows is None else block[: rows - count])
+        count += len(taken[-1])
+        if count == rows:
+            break
+    return taken
+
+
+def _begun(source: Source, name: str, lags: int, seed: int) -> Session:
     try:
-        run = runs.begin(name, stream.names, [stream.target], lags=lags, seed=seed, options={})
+        run = runs.begin(
+            name,
+            source.names,
+            [source.target],
+            lags=lags,
+            seed=seed,
+            options={},
+            kinds=source.kinds,
+        )
     except ValueError as error:
         raise typer.BadParameter(f"--models: {error}") from error
     return runs.Session(run)
 
 
-def _show(sessions: list[Session], stream: Stream, plot: Path | None, *, as_object: bool) -> None:
+def _show(sessions: list[Session], name: str, plot: Path | None, *, as_object: bool) -> None:
     if as_object:
         results: dict[str, Any] = {str(each.run.setup["model"]): as_json(each) for each in sessions}
         typer.echo(json.dumps(results))
@@ -79,5 +123,5 @@ def _show(sessions: list[Session], stream: Stream, plot: Path | None, *, as_obje
     if plot is not None:
         from elman import plots  # noqa: PLC0415 - matplotlib is an extra
 
-        plots.save(plots.of_comparison([each.run for each in sessions], stream.name), plot)
+        plots.save(plots.of_comparison([each.run for each in sessions], name), plot)
         tell(err if as_object else out, f"drawn: {plot}")

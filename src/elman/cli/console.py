@@ -4,10 +4,27 @@ Names of columns, files and what is in a state come from elsewhere. They are sho
 them is taken for markup, and no character of theirs reaches the terminal that would do something there.
 """
 
+import os
+import sys
+
 from rich.console import Console
 from rich.text import Text
 
-out = Console()
+
+class _Patient(Console):
+    """Goes on when nobody reads any more, as behind `| head -1`: a plot may still have to be drawn."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        forget_output()
+
+
+def forget_output() -> None:
+    """Send what is in the buffer nowhere: without this Python would complain about it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+out = _Patient()
 err = Console(stderr=True)
 
 

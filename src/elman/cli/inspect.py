@@ -12,8 +12,10 @@ from rich.tree import Tree
 
 from elman.cli.console import headline, out, plain
 from elman.cli.errors import about
+from elman.cli.inspect_fleet import inspect_fleet
 from elman.cli.report import shown
 from elman.evaluate import Prequential
+from elman.fleets import is_fleet
 from elman.runs import Contents, contents
 
 if TYPE_CHECKING:
@@ -35,14 +37,19 @@ def inspect(
     state: Annotated[Path, typer.Argument(metavar="STATE", help="A file that `--save` or `to_bytes` wrote.")],
     as_object: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
 ) -> None:
-    """Show what is in a saved state, without running it.
+    """Show what is in a saved state, or in the file of a fleet, without running it.
 
     **Examples**
 
     `elman inspect load.state`
 
     `elman inspect load.state --json | jq .header.rows`
+
+    `elman inspect meters.elman` · keys, rows, errors and the worst ten of a fleet
     """
+    if is_fleet(state):
+        inspect_fleet(state, as_object=as_object)
+        return
     blob = state.read_bytes()
     with about(state):
         found = contents(blob)

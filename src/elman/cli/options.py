@@ -2,12 +2,15 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from elman.tables import ReadingOptions
+
 LAGS = "How many past targets the model is shown; 0 for rows in no order."
-_FILE = "A CSV file with a header, .gz too; - for standard input."
+_FILE = "A file (CSV, Parquet, JSON; .gz, .zst), a pattern, a query, a name of `elman data`; - for a pipe."
+_READING: dict[str, Any] = {"rich_help_panel": "Reading"}
 
 File: TypeAlias = Annotated[str, typer.Argument(metavar="FILE", help=_FILE, show_default=False)]
 OptionalFile: TypeAlias = Annotated[str | None, typer.Argument(metavar="FILE", help=_FILE)]
@@ -19,6 +22,32 @@ Ignore: TypeAlias = Annotated[
 ]
 Rows: TypeAlias = Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop after so many rows.")]
 CORES = os.cpu_count() or 1
+Separator: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="X", help="Between cells; tab for a tabulator.", **_READING)
+]
+Decimal: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="X", help="The decimal sign, . or ,", **_READING)
+]
+Encoding: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Of the text, such as latin-1.", **_READING)
+]
+Na: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TEXT", help="A cell that stands for no value; may be repeated.", **_READING),
+]
+DateFormat: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="F", help="Of dates, such as %d.%m.%Y", **_READING)
+]
+Time: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="COL", help="The column that says when a row was.", **_READING)
+]
+Text: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COL", help="A column of names, even if they look like numbers.", **_READING),
+]
+Header: TypeAlias = Annotated[
+    bool, typer.Option("--header/--no-header", help="Whether the first line names the columns.", **_READING)
+]
 RESULTS = Path("reproduction")
 Jobs: TypeAlias = Annotated[int, typer.Option(min=1, help="Processes; seconds are always measured with one.")]
 Results: TypeAlias = Annotated[
@@ -28,6 +57,26 @@ FewRows: TypeAlias = Annotated[
     int | None, typer.Option("--rows", min=1, hidden=True, help="Only so many rows, for tests.")
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")]
+
+
+def reading(
+    *,
+    separator: str | None,
+    decimal: str | None,
+    encoding: str | None,
+    na: list[str] | None,
+    date_format: str | None,
+    time: str | None,
+    text: list[str] | None,
+    header: bool,
+) -> ReadingOptions:
+    """Return what the user said of how to read a table."""
+    try:
+        return ReadingOptions(
+            separator, decimal, encoding, tuple(na or ()), date_format, time, tuple(text or ()), header
+        )
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def check_plot(path: Path) -> None:

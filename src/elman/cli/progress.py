@@ -62,10 +62,9 @@ def learning(session: Session, *, label: str = "") -> Iterator[None]:
 def describe(session: Session) -> str:
     """Say in a few words how a session is doing."""
     score = session.run.score
-    speed = session.rows / session.seconds if session.seconds else 0.0
     naive = f"last value {shown(score.mse_of_last)}, mean {shown(score.mse_of_mean)}"
     errors = f"MSE [bold]{shown(score.mse)}[/] [dim]({naive})[/]"
-    return f"{session.run.rows:,} rows · {speed:,.0f}/s · {errors}"
+    return f"{session.run.rows:,} rows · {session.rows_per_second:,.0f}/s · {errors}"
 
 
 def _now_and_then(show: Callable[[], None]) -> Callable[[], None]:

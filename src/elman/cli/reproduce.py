@@ -24,6 +24,10 @@ class What(StrEnum):
     table2 = "table2"
     figure1 = "figure1"
     figure2 = "figure2"
+    figure3 = "figure3"
+    rows = "rows"
+    clockwork = "clockwork"
+    beyond = "beyond"
     all = "all"
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
+import math
 import signal
-import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path  # noqa: TC003 - typer reads the annotation
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -16,18 +17,21 @@ import typer
 
 from elman import runs
 from elman.cli import options, sources
-from elman.cli.console import err, headline, out, tell
+from elman.cli.console import err, forget_output, headline, out, tell
 from elman.cli.errors import about
 from elman.cli.files import refuse_overwriting, same_file
 from elman.cli.progress import learning
+from elman.cli.rejects import OnError, Rejects
 from elman.cli.report import as_json, errors_table, facts
+from elman.cli.run_fleet import FleetOptions, FleetPlaces, name_of, refuse_without_a_fleet, run_fleet
 from elman.cli.signals import StopSignals
 from elman.cli.sources import BuiltIn, Source
 from elman.models import catalogue
 from elman.runs import Run, Stopped
+from elman.tables import Bad
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable
 
     from rich.console import Console
 
@@ -58,6 +62,37 @@ def run(  # noqa: PLR0917 - typer makes an option of each
         typer.Option(min=0, metavar="N", help=options.LAGS, show_default=str(sources.DEFAULT_LAGS)),
     ] = None,
     ignore: options.Ignore = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL", help="The column that says whose a row is: a model for each.", show_default=False
+        ),
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Of a Committee: small, medium or large.",
+            show_default="large; with --key small",
+        ),
+    ] = None,
+    separator: options.Separator = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    na: options.Na = None,
+    date_format: options.DateFormat = None,
+    time: options.Time = None,
+    text: options.Text = None,
+    header: options.Header = True,
+    on_error: Annotated[
+        OnError, typer.Option(help="What to do with a line that cannot be read.", rich_help_panel="Reading")
+    ] = OnError.skip,
+    rejects: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="OUT.csv", help="Keep lines that cannot be read there.", rich_help_panel="Reading"
+        ),
+    ] = None,
     rows: options.Rows = None,
     predictions: Annotated[
         Path | None, typer.Option(metavar="OUT.csv", help="Write every prediction to this file.")
@@ -65,7 +100,19 @@ def run(  # noqa: PLR0917 - typer makes an option of each
     plot: Annotated[
         Path | None, typer.Option(metavar="OUT.png", help="Draw truth, prediction and errors.")
     ] = None,
+    surprise: Annotated[
+        bool,
+        typer.Option("--surprise", help="Say beside each prediction how surprising the truth was, in bits."),
+    ] = False,
     as_object: options.Json = False,
+    id_column: Annotated[
+        str | None,
+        typer.Option("--id", metavar="COL", help="In a pipe: the column that says whose truth it is."),
+    ] = None,
+    delay: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Tell every target so many rows late.", show_default="0"),
+    ] = None,
     save: Annotated[
         Path | None, typer.Option(metavar="STATE", help="Save to this file, whole at any moment.", **_STATE)
     ] = None,
@@ -86,6 +133,9 @@ def run(  # noqa: PLR0917 - typer makes an option of each
         int | None, typer.Option(min=1, metavar="N", help="Samples whose loss WOGD descends.", **_MODEL)
     ] = None,
     rate: Annotated[float | None, typer.Option(metavar="X", help="Learning rate.", **_MODEL)] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Of a Committee; the result is the same.", **_MODEL)
+    ] = None,
     seed: Annotated[
         int, typer.Option(min=0, metavar="N", help="Of the weights, and of a built-in stream.", **_MODEL)
     ] = 0,
@@ -107,11 +157,14 @@ def run(  # noqa: PLR0917 - typer makes an option of each
 
     `sensor | elman run - --target y --save s --resume s` · for ever; goes on with s if it is there
 
+    `elman run readings.csv --key meter --target kwh --save meters.elman` · a model for every meter
+
     **In a pipe** come a header, then rows. Each row is answered at once by a line `prediction,low,high`, made
     before its target is looked at; nine of ten targets are expected from low to high. A target that is not
     known yet is left empty. When it is, send it on a line of its own with all other cells empty:
     `10:00,3.2,` is answered; `,,41.7` is learned and gets no answer. If the next row comes first, the target
-    counts as never known.
+    counts as never known. With `--id COL` every line has an id: a target settles the question of its id,
+    however many rows have come since; sent twice it is learned once; one that nobody asked for is reported.
 
     **After a crash**, `kill -9` too, `--resume` goes on from the last save. Send the stream again from its
     beginning: rows that were learned are checked and passed over; predictions made after the save are cut
@@ -119,44 +172,94 @@ def run(  # noqa: PLR0917 - typer makes an option of each
     `elman inspect` says were read, with `--live`; `--every 1` saves after each row. One process at a time can
     save to a state.
     """
+    started = monotonic()
     if plot is not None:
         options.check_plot(plot)
     refuse_overwriting(
-        {"--predictions": predictions, "--plot": plot},
+        {"--predictions": predictions, "--plot": plot, "--rejects": rejects},
         {"the input": file, "--save": save, "--resume": resume},
     )
     say = err if as_object or file == "-" else out
-    given = {"n_hidden": hidden, "window": window, "rate": rate}
+    given: dict[str, Any] = {"n_hidden": hidden, "window": window, "rate": rate}
+    if size is not None and key is None:
+        given["size"] = size
     wanted = _Wanted(model, lags, seed, {name: value for name, value in given.items() if value is not None})
+    reading = options.reading(
+        separator=separator,
+        decimal=decimal,
+        encoding=encoding,
+        na=na,
+        date_format=date_format,
+        time=time,
+        text=text,
+        header=header,
+    )
+    if key is not None:
+        refuse_without_a_fleet(file=file, plot=plot, surprise=surprise, late=bool(id_column or delay))
+        fleet = FleetOptions(key, name_of(model), lags, size, seed, threads or 1, wanted.options, rows, every)
+        places = FleetPlaces(save, resume, predictions, live=live)
+        bad_lines = partial(Rejects, stops=on_error is OnError.stop, path=rejects)
+        run_fleet(str(file), target, ignore or [], reading, fleet, places, bad_lines, as_object=as_object)
+        return
     with ExitStack() as stack:
         place = save or resume
         state = None if place is None else stack.enter_context(runs.StateFile(place))
         former = _former(save, resume)
         if file is None:
-            sources.refuse_file_options(target=target, ignore=ignore)
+            sources.refuse_file_options(target=target, ignore=ignore, id=id_column)
             source = sources.built_in(stream, rows, seed)
         else:
-            source = sources.open_csv(file, target, ignore or [], former)
+            source = sources.open_source(
+                file, target, ignore or [], reading, stack, former, id_column=id_column
+            )
         current = _begun(source, wanted) if former is None else _fitting(former, source, wanted)
+        _set_delay(current, delay, piped=file == "-")
+        if threads is not None:
+            current.model.threads = threads
         _introduce(say, source, current, resumed=former is not None)
         session = runs.Session(current, state, every=every, limit=rows or source.rows)
+        session.started = None if file == "-" else started
+        session.passed_over = lambda what: tell(err, f"passed over: {what}", "yellow")
         if predictions is not None:
-            mark = current.output_size, current.output_checksum
-            output = runs.Output(predictions, current.targets, *mark, begun=current.rows > 0)
-            session.output = stack.enter_context(output)
+            session.output = stack.enter_context(_output(predictions, current, source, surprise=surprise))
         elif current.output_size:
             tell(
                 err,
                 f"no --predictions: those of row {current.rows + 1:,} and after are not written",
                 "yellow",
             )
+        label = source.name if source.table is None else source.table.label
+        bad = stack.enter_context(
+            Rejects(label, stops=on_error is OnError.stop, path=rejects, learned=lambda: current.rows)
+        )
+        piped = _Pipe(current, as_json=as_object) if file == "-" else None
+        skip = former is not None and not live
         try:
-            skip = former is not None and not live
-            _learn(session, source, piped=file == "-", silent=as_object, skip=skip)
+            _learn(session, source, bad, piped, skip=skip)
         except Stopped:
-            _conclude(session, source, say, plot, as_object=as_object)
+            _conclude(session, source, say, plot, as_object=as_object and piped is None)
             raise
-        _conclude(session, source, say, plot, as_object=as_object)
+        _conclude(session, source, say, plot, as_object=as_object and piped is None)
+        bad.conclude()
+
+
+def _set_delay(current: Run, delay: int | None, *, piped: bool) -> None:
+    """Let every target be told late, as in a former session if there was one."""
+    former = current.setup.get("delay", 0)
+    if piped and (delay or former):
+        raise typer.BadParameter("--delay is for files: in a pipe a target comes when it comes")
+    if delay is not None and current.rows and delay != former:
+        raise typer.BadParameter(f"--delay {delay}: the state was saved with a delay of {former}")
+    if delay is not None and delay > current.model.max_pending:
+        raise typer.BadParameter(f"--delay {delay}: at most {current.model.max_pending:,}")
+    if delay:
+        current.setup["delay"] = delay
+
+
+def _output(path: Path, current: Run, source: Source, *, surprise: bool) -> runs.Output:
+    mark = current.output_size, current.output_checksum
+    begun = current.rows > 0
+    return runs.Output(path, current.targets, *mark, time=source.time, surprise=surprise, begun=begun)
 
 
 @dataclass(frozen=True)
@@ -183,7 +286,7 @@ def _former(save: Path | None, resume: Path | None) -> Run | None:
 def _fitting(former: Run, source: Source, wanted: _Wanted) -> Run:
     said = {"model": wanted.model, "lags": wanted.lags} | wanted.options
     expected = {name: value for name, value in said.items() if value is not None}
-    runs.check_fits(former, source.stream.names, [source.stream.target], expected)
+    runs.check_fits(former, source.names, [source.target], expected)
     return former
 
 
@@ -191,9 +294,16 @@ def _begun(source: Source, wanted: _Wanted) -> Run:
     name = wanted.model or source.model
     lags = source.lags if wanted.lags is None else wanted.lags
     chosen = source.model_options(name) | wanted.options
-    stream = source.stream
     try:
-        run = runs.begin(name, stream.names, [stream.target], lags=lags, seed=wanted.seed, options=chosen)
+        run = runs.begin(
+            name,
+            source.names,
+            [source.target],
+            lags=lags,
+            seed=wanted.seed,
+            options=chosen,
+            kinds=source.kinds,
+        )
     except (TypeError, ValueError) as error:
         raise typer.BadParameter(f"--model {name}: {error}") from error
     run.columns = source.columns()
@@ -201,43 +311,87 @@ def _begun(source: Source, wanted: _Wanted) -> Run:
 
 
 def _introduce(say: Console, source: Source, current: Run, *, resumed: bool) -> None:
-    stream = source.stream
     given = " and ".join(
         f"{count} {what}{'s' if count > 1 else ''}"
-        for count, what in ((stream.n_inputs, "input"), (current.setup["lags"], "lag"))
+        for count, what in ((len(source.names), "input"), (current.setup["lags"], "lag"))
         if count
     )
-    headline(say, stream.name, f"{given or 'no inputs'} → {stream.target}, by {current.setup['model']}")
-    for note in source.notes():
+    headline(say, source.name, f"{given or 'no inputs'} → {source.target}, by {current.setup['model']}")
+    for note in source.notes:
         tell(say, f"  {note}", "dim")
     if resumed:
         tell(say, f"  goes on after row {current.rows:,}", "dim")
 
 
-def _learn(session: Session, source: Source, *, piped: bool, silent: bool, skip: bool) -> None:
-    def reply(answer: Answer) -> None:
-        if not silent:
-            _answer(map(runs.cell, np.stack(answer[1:], axis=-1).flat))
-
+def _learn(session: Session, source: Source, bad: Rejects, piped: _Pipe | None, *, skip: bool) -> None:
     with StopSignals() as stop, learning(session):
-        samples = stop.interruptible(iter(source.stream))
-        if skip:
-            runs.skip(samples, session.run.position)
-        if not piped:
-            session.learn(samples)
+        if piped is not None:
+            rows = stop.interruptible(source.lines())
+            if skip:
+                rows = runs.skip_lines(rows, session.run.position)
+            piped.begin()
+            session.converse(rows, piped.replying(bad))
             return
-        if not silent:
-            _answer(runs.column_names(session.run.targets, ("prediction", "low", "high")))
-        session.converse(samples, reply)
+        blocks = stop.interruptible(runs.pieces(source.blocks(bad)))
+        session.learn(runs.skip(blocks, session.run.position) if skip else blocks)
 
 
-def _answer(cells: Iterable[str]) -> None:
-    try:
-        typer.echo(",".join(cells))  # which flushes
-    except BrokenPipeError as error:
-        # What is in the buffer has nowhere to go: without this Python would complain about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise Stopped(signal.SIGPIPE) from error
+class _Pipe:
+    """Answers on standard output, a line for each row."""
+
+    def __init__(self, current: Run, *, as_json: bool) -> None:
+        self._run, self._as_json = current, as_json
+        self._noticed = current.model.changes[-1:]
+
+    def begin(self) -> None:
+        """Write the header."""
+        if not self._as_json:
+            self._write(",".join(runs.column_names(self._run.targets, ("prediction", "low", "high"))))
+
+    def replying(self, bad: Rejects) -> Callable[[Answer | Bad], None]:
+        """Return what answers a row, or what cannot be read by nothing."""
+
+        def reply(answer: Answer | Bad) -> None:
+            if isinstance(answer, Bad):
+                bad(answer)
+                self._write(self._empty())
+            else:
+                self._write(self._line(answer))
+                self._tell_of_changes()
+
+        return reply
+
+    def _tell_of_changes(self) -> None:
+        """Say on standard error that the stream has changed, once for each time."""
+        newest = self._run.model.changes[-1:]
+        if newest != self._noticed:
+            self._noticed = newest
+            sample, size = newest[0]
+            tell(
+                err, f"row {sample:,}: the stream has changed, errors are {size:.1f} times as large", "yellow"
+            )
+
+    def _empty(self) -> str:
+        return "{}" if self._as_json else "," * (3 * len(self._run.targets) - 1)
+
+    def _line(self, answer: Answer) -> str:
+        numbers = np.stack(answer[1:4], axis=-1)
+        if not self._as_json:
+            return ",".join(map(runs.cell, numbers.flat))
+        names = runs.column_names(self._run.targets, ("prediction", "low", "high"))
+        return json.dumps(dict(zip(names, map(_finite, numbers.ravel().tolist()), strict=True)))
+
+    @staticmethod
+    def _write(line: str) -> None:
+        try:
+            typer.echo(line)  # which flushes
+        except BrokenPipeError as error:
+            forget_output()
+            raise Stopped(signal.SIGPIPE) from error
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _conclude(session: Session, source: Source, say: Console, plot: Path | None, *, as_object: bool) -> None:
@@ -251,5 +405,5 @@ def _conclude(session: Session, source: Source, say: Console, plot: Path | None,
     if plot is not None and session.run.score.rows:
         from elman import plots  # noqa: PLC0415 - matplotlib is an extra
 
-        plots.save(plots.of_run(session.run, source.stream.name), plot)
+        plots.save(plots.of_run(session.run, source.name), plot)
         tell(say, f"drawn: {plot}")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import ClassVar
 
+from elman import limits
 from elman.arguments import whole_number
 from elman.configuration.part import Part, registered
 
@@ -18,7 +19,7 @@ class Cell(Part):
     n_hidden: int = 15
 
     def __post_init__(self) -> None:
-        whole_number("n_hidden", self.n_hidden, at_least=1)
+        whole_number("n_hidden", self.n_hidden, at_least=1, at_most=limits.HIDDEN_UNITS)
 
     def n_weights(self, n_inputs: int) -> int:
         """Return how many weights the recurrence has for rows of `n_inputs` features, its constant added.
@@ -228,7 +229,7 @@ class NARX(Cell):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole_number("delays", self.delays, at_least=1)
+        whole_number("delays", self.delays, at_least=1, at_most=limits.DELAYS)
 
     def n_weights(self, n_inputs: int) -> int:
         return self.n_hidden * (self.delays * self.n_hidden + n_inputs + 1)

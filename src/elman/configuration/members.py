@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from elman.arguments import instance
 from elman.configuration.cells import GRU, LSTM, SRNN, Cell, Linear
-from elman.configuration.readouts import RLS, Gradient, Readout
-from elman.configuration.training import EKF, WOGD, Adam, Training
+from elman.configuration.readouts import RLS, Gradient, LastValue, Mean, Readout, RecentMean, Simple
+from elman.configuration.training import EKF, WOGD, Adam, HalfEKF, Training
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,8 +48,16 @@ class Member:
         Cell.checked("cell", self.cell)
         Training.checked("training", self.training)
         Readout.checked("readout", self.readout)
+        if isinstance(self.training, WOGD) and self.training.rate == "auto":
+            raise ValueError(
+                "a member needs a rate: give the committee a member for each rate, it weighs them itself"
+            )
         instance("lagged", self.lagged, bool)
         instance("features", self.features, bool)
+        if isinstance(self.readout, Simple) and not isinstance(self.cell, Linear):
+            raise ValueError(  # noqa: TRY004 - the types are right, they do not go together
+                f"{self.readout!r} looks at no cell: give it a Linear(), got {self.cell!r}"
+            )
         if isinstance(self.cell, Linear) and not self.readout.skip:
             raise ValueError(f"a Linear() cell needs a readout with skip=True, got {self.readout!r}")
 
@@ -73,10 +81,28 @@ class Member:
     def _filtered(self, n_features: int, lags: int) -> int:
         """Return how many weights have a covariance of their own, which costs their square at each row."""
         n_inputs = self.n_inputs(n_features, lags)
+        if isinstance(self.readout, Simple):
+            return 0
         readout = self.cell.n_hidden + (n_inputs + 1) * self.readout.skip
         if isinstance(self.training, EKF):
             return self.cell.n_weights(n_inputs) + readout
         return readout if isinstance(self.readout, RLS) else 0
+
+    def fewest_bytes(self, n_inputs: int, n_outputs: int) -> int:
+        """Return how many bytes its state has at least: its weights and their covariance.
+
+        >>> Member("linear", Linear(), EKF(), Gradient(skip=True)).fewest_bytes(3, 1)  # 4 weights
+        56
+        """
+        recurrent = self.cell.n_weights(n_inputs)
+        read = self.cell.n_hidden + (n_inputs + 1) * self.readout.skip
+        by_itself = isinstance(self.readout, RLS)
+        filtered = recurrent + (0 if by_itself else n_outputs * read)
+        least = 4 * (recurrent + n_outputs * read)
+        if isinstance(self.training, EKF):
+            each = 2 if isinstance(self.training, HalfEKF) else 4
+            least += each * filtered * (filtered + 1) // 2
+        return least + (4 * read * (read + 1) if by_itself else 0)
 
 
 _SKIP, _NO_SKIP = Gradient(skip=True), Gradient()
@@ -84,6 +110,10 @@ _SKIP, _NO_SKIP = Gradient(skip=True), Gradient()
 
 def _filter(noise: float, process_noise: float = 1e-5) -> EKF:
     return EKF(lookback=5, initial_variance=0.2, process_noise=process_noise, measurement_noise=noise)
+
+
+def _simple(name: str, says: Simple, *, lagged: bool = False) -> Member:
+    return Member(name, Linear(), WOGD(window=1), says, lagged, features=False)
 
 
 # Found by forward selection on the streams of benchmarks/accuracy.py, then thinned for speed. What a member
@@ -105,32 +135,37 @@ DEFAULT_MEMBERS = (
         EKF(lookback=1, initial_variance=1.0, process_noise=1e-5, measurement_noise=0.1),
         _SKIP,
     ),
-    # It sees nothing and is sure that its one weight is 0, so it says what the scaling says. On noise nothing
-    # is better.
-    Member(
-        "mean so far",
-        Linear(),
-        WOGD(window=1),
-        RLS(forgetting=1.0, initial_variance=1e-9),
-        features=False,
-    ),
+    # On noise nothing is better, on a random walk nothing but the last value, and on what is both the mean of
+    # the last few.
+    _simple("mean so far", Mean()),
+    _simple("last value", LastValue(), lagged=True),
+    _simple("recent mean", RecentMean(), lagged=True),
 )
 
 # Where no covariance fits: a linear model that costs a few operations a weight.
 _WIDE = Member("linear Adam", Linear(), Adam(rate=0.003, lookback=1), _SKIP)
 
 
-DEFAULT_NAMES = [member.name for member in (*DEFAULT_MEMBERS, _WIDE)]
+WIDE_NAME = _WIDE.name
+
+# The order of their numbers in saved models: what is new comes last.
+_FIRST = 11
+DEFAULT_NAMES = [member.name for member in (*DEFAULT_MEMBERS[:_FIRST], _WIDE, *DEFAULT_MEMBERS[_FIRST:])]
 
 
-def default_members(n_features: int, lags: int) -> tuple[Member, ...]:
-    """Return the members for rows of `n_features` features and `lags` past targets.
+def default_members(
+    n_features: int, lags: int, among: Iterable[Member] = DEFAULT_MEMBERS
+) -> tuple[Member, ...]:
+    """Return the members among some for rows of `n_features` features and `lags` past targets.
 
-    Without features everyone needs the past targets. Wide rows get smaller networks, very wide ones fewer.
+    Without features everyone needs the past targets, and without past targets nobody repeats them. Wide rows
+    get smaller networks, very wide ones fewer.
     """
-    members: Iterable[Member] = DEFAULT_MEMBERS
+    members = [
+        member for member in among if lags or not (member.lagged and isinstance(member.readout, Simple))
+    ]
     if n_features == 0:
-        members = (replace(member, lagged=member.features) for member in members)
+        members = [replace(member, lagged=member.lagged or member.features) for member in members]
     return fitting_members(members, n_features, lags)
 
 

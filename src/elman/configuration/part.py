@@ -13,6 +13,22 @@ class Part:
     """A cell, a readout or a training. Each of these kinds has a registry `by_name` of its own."""
 
     by_name: ClassVar[dict[str, type[Any]]]
+    former: ClassVar[dict[str, Any]] = {}
+    """Options that parts in older saved models do not have, as they were before there was a choice."""
+    words: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    """Fields that are no numbers: what they may be. The core knows a value by its place."""
+
+    def numbers(self) -> dict[str, list[float]]:
+        """Return the fields as the core takes them: lists of numbers."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        coded = {
+            name: self.words[name].index(value) if name in self.words else value
+            for name, value in values.items()
+        }
+        return {
+            name: [float(v) for v in (value if isinstance(value, tuple) else (value,))]
+            for name, value in coded.items()
+        }
 
     @classmethod
     def checked(cls, name: str, value: Any) -> Self:
@@ -38,7 +54,8 @@ class Part:
         name = options.pop("type")
         if name not in cls.by_name:
             raise ValueError(f"there is no {cls.__name__} called {name!r}, only {', '.join(cls.by_name)}")
-        part: Self = cls.by_name[name](**options)
+        kind = cls.by_name[name]
+        part: Self = kind(**(kind.former | options))
         return part
 
 

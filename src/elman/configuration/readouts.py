@@ -1,8 +1,9 @@
 """Readouts: the output layer of a network and how it learns. Descriptions; they hold no weights."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
+from elman import limits
 from elman.arguments import instance, number
 from elman.configuration.part import Part, registered
 
@@ -48,8 +49,8 @@ class RLS(Readout):
     Parameters
     ----------
     forgetting
-        Weight of a sample relative to the next one, above 0 and at most 1. With 0.9995 the last 2,000 samples
-        count.
+        Weight of a sample relative to the next one, at least 1e-6 and at most 1. With 0.9995 the last 2,000
+        samples count.
     skip
         Whether the readout sees the inputs besides the hidden state.
     initial_variance
@@ -62,7 +63,7 @@ class RLS(Readout):
     RLS(skip=True, forgetting=0.999, initial_variance=10.0)
     >>> RLS(forgetting=0)
     Traceback (most recent call last):
-    ValueError: forgetting must be a finite number above 0 and at most 1, got 0
+    ValueError: forgetting must be a finite number of at least 1e-06 and at most 1, got 0
     """
 
     skip: bool = True
@@ -71,5 +72,36 @@ class RLS(Readout):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        number("forgetting", self.forgetting, above=0, at_most=1)
-        number("initial_variance", self.initial_variance, above=0)
+        number("forgetting", self.forgetting, at_least=limits.FORGETTING, at_most=1)
+        number("initial_variance", self.initial_variance, above=0, at_most=limits.VARIANCE)
+
+
+@dataclass(frozen=True)
+class Simple(Readout):
+    """What members say that learn nothing: exact, with no weight to train. Only a `Committee` has them."""
+
+    skip: bool = field(default=True, init=False, repr=False)
+
+
+@registered
+@dataclass(frozen=True)
+class LastValue(Simple):
+    """The target of the newest row whose target is known.
+
+    Examples
+    --------
+    >>> LastValue()
+    LastValue()
+    """
+
+
+@registered
+@dataclass(frozen=True)
+class RecentMean(Simple):
+    """The mean of the last targets, the newest counting for 30 %, the one before for 21 %, and so on."""
+
+
+@registered
+@dataclass(frozen=True)
+class Mean(Simple):
+    """The mean of all targets; of the last ten thousand or so where there were more."""

@@ -1,13 +1,19 @@
 """elman's learners as River estimators, installed by ``pip install elman[river]``.
 
 They pass `river.checks.check_estimator` and go wherever River's own models go: pipelines, `evaluate`,
-`model_selection`, `conf`. There is no algorithm here; each class hands its rows to an elman model. As River
-asks, only learning changes a model: a prediction never advances the recurrent state.
+`model_selection`, `conf`. There is no algorithm here; each class hands its rows to an elman model.
+
+As River asks, only learning changes a model. Where a row is learned after others were predicted, as by
+``progressive_val_score(..., delay=...)``, these rows become open questions: the recurrent state moves on over
+them, from then on as they are predicted, and each target is learned in the state in which it was answered.
+Rows that are predicted and none of which is learned leave no trace.
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,18 +88,68 @@ class _Committee(base.Estimator):
         self.model = Committee(members, lags=lags, threads=threads, dtype=dtype, seed=seed)
 
 
-class _Regressor(base.MiniBatchRegressor):
-    """One target, row by row or in mini-batches."""
+class _Asking:
+    """Rows whose targets come later: found again by what is in them."""
 
     model: Any
+    _predicted_only: deque[dict[str, Any]] | None = None
+    """Rows that were predicted since the last one was learned; the model has not taken them."""
+    _open: dict[Any, list[int]] | None = None
+    """Questions by their rows, the oldest first where rows are alike."""
+
+    def _predicted(self, x: Mapping[Any, Any]) -> Mapping[str, Any]:
+        """Return the row, with names of text, that is about to be predicted."""
+        row = dict(_named(x))
+        if self._predicted_only is None:
+            self._predicted_only, self._open = deque(maxlen=self.model.max_pending), {}
+        waiting = self._predicted_only
+        if not waiting or _key(waiting[-1]) != _key(row):
+            if self._open:
+                self._ask()
+            waiting.append(row)
+        return row
+
+    def _ask(self) -> None:
+        """Let the rows that were predicted become questions."""
+        assert self._predicted_only is not None
+        assert self._open is not None
+        for row in self._predicted_only:
+            self._open.setdefault(_key(row), []).append(self.model.ask(row).id)
+        self._predicted_only.clear()
+
+    def _learn(self, x: Mapping[Any, Any], y: Any) -> None:
+        """Learn the target of a row that was predicted before others, or else the row with it."""
+        row, key = _named(x), _key(_named(x))
+        waiting = self._predicted_only or deque()
+        earlier = any(_key(each) == key for each in list(waiting)[:-1])
+        if self._open is not None and (key in self._open or earlier):
+            self._ask()
+        while self._open and key in self._open:
+            question = self._open[key].pop(0)
+            if not self._open[key]:
+                del self._open[key]
+            with suppress(KeyError):  # dropped, as too many were open
+                self.model.tell(question, y)
+                return
+        self.model.learn_one(row, y)
+        waiting.clear()
+
+
+def _key(row: Mapping[str, Any]) -> Any:
+    """Return what tells rows apart: names and values, NaN like NaN."""
+    return frozenset((name, "nan" if value != value else value) for name, value in row.items())  # noqa: PLR0124
+
+
+class _Regressor(_Asking, base.MiniBatchRegressor):
+    """One target, row by row or in mini-batches."""
 
     def learn_one(self, x: Mapping[Any, Any], y: float | None) -> None:
         """Learn one sample; `y` None or NaN advances the state without learning."""
-        self.model.learn_one(_named(x), y)
+        self._learn(x, y)
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:
-        """Return the prediction for `x`, which changes nothing."""
-        return float(self.model.predict_one(_named(x)))
+        """Return the prediction for `x`; which alone changes nothing."""
+        return float(self.model.predict_one(self._predicted(x)))
 
     def learn_many(self, X: Any, y: Any) -> None:
         """Learn the rows of a table one after the other, the same to the bit as `learn_one` of each."""
@@ -102,14 +158,13 @@ class _Regressor(base.MiniBatchRegressor):
     def predict_many(self, X: Any) -> Any:
         """Return the prediction for each row of a table, as if it came next."""
         frame = dataframe.into_frame(X)
-        answers = [self.predict_one(x) for x in frame.iter_rows(named=True)]
+        answers = [float(self.model.predict_one(_named(x))) for x in frame.iter_rows(named=True)]
         return dataframe.to_native_series(np.array(answers, dtype=np.float64), name=None, like=frame)
 
 
-class _MultiTargetRegressor(base.MultiTargetRegressor):
+class _MultiTargetRegressor(_Asking, base.MultiTargetRegressor):
     """A dict of targets. Their names are those of the first; one that is absent later is not known."""
 
-    model: Any
     _targets: tuple[Any, ...] = ()
 
     def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, float | None], **_: Any) -> None:
@@ -122,14 +177,15 @@ class _MultiTargetRegressor(base.MultiTargetRegressor):
                 f"y must have the targets of the first sample, {', '.join(map(str, targets))}; got {names}"
             )
         values = [y.get(name, math.nan) for name in targets]
-        self.model.learn_one(_named(x), [math.nan if value is None else value for value in values])
+        self._learn(x, [math.nan if value is None else value for value in values])
         self._targets = targets
 
     def predict_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         """Return a prediction for each target, none before the first sample."""
+        row = self._predicted(x)
         if not self._targets:
             return {}
-        return dict(zip(self._targets, self.model.predict_one(_named(x)).tolist(), strict=True))
+        return dict(zip(self._targets, self.model.predict_one(row).tolist(), strict=True))
 
 
 class OnlineRNNRegressor(_OnlineRNN, _Regressor):
@@ -167,7 +223,7 @@ class CommitteeRegressor(_Committee, _Regressor):
     def predict_one(self, x: Mapping[Any, Any], *, with_interval: bool = False, coverage: float = 0.9) -> Any:
         """Return the prediction for `x`, or with `with_interval` a `river.conf` interval that covers it."""
         if with_interval:
-            return conf.Interval(*self.model.interval_one(_named(x), coverage=coverage))
+            return conf.Interval(*self.model.interval_one(self._predicted(x), coverage=coverage))
         return super().predict_one(x)
 
 
@@ -202,7 +258,7 @@ class CommitteeMultiTargetRegressor(_Committee, _MultiTargetRegressor):
     """
 
 
-class OnlineRNNClassifier(_OnlineRNN, base.Classifier):
+class OnlineRNNClassifier(_OnlineRNN, _Asking, base.Classifier):
     """An `elman.OnlineRNN` with the logistic loss as a River classifier of two classes, False and True.
 
     The parameters are those of `elman.OnlineRNN`.
@@ -225,11 +281,11 @@ class OnlineRNNClassifier(_OnlineRNN, base.Classifier):
 
     def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
         """Learn one sample, `y` False or True; None advances the state without learning."""
-        self.model.learn_one(_named(x), y)
+        self._learn(x, y)
 
     def predict_proba_one(self, x: Mapping[Any, Any], **_: Any) -> dict[bool, float]:
-        """Return the probability of each class, which changes nothing."""
-        probability = self.model.predict_one(_named(x))
+        """Return the probability of each class; which alone changes nothing."""
+        probability = self.model.predict_one(self._predicted(x))
         return {False: 1 - probability, True: probability}
 
 

@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
+import math
 import secrets
-import threading
 from abc import ABC, abstractmethod
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from elman import state
+from elman import limits, state
 from elman._core import core
 from elman.arguments import instance, number, whole_number
-from elman.models._rows import Columns, Outputs
+from elman.models._locked import Locked
+from elman.models._rows import UNBOUNDED, Bounds, Columns, Outputs
+from elman.models._values import KINDS
+from elman.models.tickets import MAX_PENDING, NOT_OPEN, Ticket, question_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
     from elman._core import Model as CoreModel
     from elman.arrays import Float64
     from elman.configuration.members import Member
     from elman.configuration.part import Part
 
-_MOST_LAGS = 1000
-_CHUNK = 4096  # rows between two looks at Ctrl-C
+_FIRST_LOOK = 128  # at which row it is first looked which inputs matter
 
 
-class Model(ABC):
+class Group(NamedTuple):
+    """Rows that have the same columns, shape (n, n_inputs), and their targets, shape (n, n_outputs)."""
+
+    columns: Columns
+    rows: Float64
+    targets: Float64
+
+
+class Change(NamedTuple):
+    """A change of a stream: the sample at which it was noticed, and how many times larger errors became."""
+
+    sample: int
+    size: float
+
+
+class Model(Locked, ABC):
     """A model that predicts and learns row by row. Subclasses say who learns in the compiled core."""
 
     kind: ClassVar[str]
@@ -41,16 +60,27 @@ class Model(ABC):
     def __init_subclass__(cls) -> None:
         Model.by_kind.setdefault(cls.kind, cls)
 
-    def __init__(self, *, lags: int, seed: int | None, probability: bool = False) -> None:
-        whole_number("lags", lags, at_least=0)
-        if lags > _MOST_LAGS:
-            raise ValueError(f"lags must be at most {_MOST_LAGS}, got {lags!r}")
+    def __init__(
+        self,
+        *,
+        lags: int,
+        seed: int | None,
+        max_pending: int = MAX_PENDING,
+        bounds: Bounds = UNBOUNDED,
+    ) -> None:
+        super().__init__()
+        whole_number("lags", lags, at_least=0, at_most=limits.LAGS)
+        whole_number("max_pending", max_pending, at_least=1, at_most=limits.PENDING)
         self.lags = int(lags)
-        self.seed = _checked_seed(seed)
-        self._lock = threading.Lock()
+        self.max_pending = int(max_pending)
+        self.seed = checked_seed(seed)
         self._native: CoreModel | None = None
         self._columns = Columns()
-        self._outputs = Outputs(probability=probability)
+        self._outputs = Outputs(bounds=bounds)
+
+    def _shown_limit(self) -> str:
+        """Return `max_pending` as it is printed: not at all, unless it was chosen."""
+        return "" if self.max_pending == MAX_PENDING else f", max_pending={self.max_pending}"
 
     # What a subclass provides
 
@@ -91,15 +121,26 @@ class Model(ABC):
         Floats, or arrays (n_outputs,) if targets are arrays. Infinite until a few targets have been seen that
         were not all the same. The model does not change.
         """
-        _check_coverage(coverage)
+        check_coverage(coverage)
         with self._lock:
             _, low, high = self._answered(x, np.empty((3, self._outputs.count or 1)), coverage)
             return low, high
+
+    def answer_one(self, x: Any, coverage: float = 0.9) -> tuple[Any, Any, Any]:
+        """Return what `predict_one` and `interval_one` do, (prediction, low, high), at the cost of one."""
+        check_coverage(coverage)
+        with self._lock:
+            prediction, low, high = self._answered(x, np.empty((3, self._outputs.count or 1)), coverage)
+            return prediction, low, high
 
     def _answered(self, x: Any, answers: Float64, coverage: float) -> list[Any]:
         """Return the answer, and the ends of its interval if `answers` has rows for them."""
         columns, row = self._columns.take(x)
         self._fitting(columns, self._outputs).predict(row, coverage, answers)
+        return self._as_targets(answers)
+
+    def _as_targets(self, answers: Float64) -> list[Any]:
+        """Return rows of numbers as people see them: floats, or arrays if targets are arrays."""
         return [float(each[0]) if self._outputs.scalar else each for each in answers]
 
     def learn_one(self, x: Any, y: Any) -> None:
@@ -109,10 +150,71 @@ class Model(ABC):
                 return
             columns, row = self._columns.take(x)
             outputs, target = self._outputs.take(y)
-            native = self._adopt(columns, outputs)
-            native.run(row[np.newaxis], target[np.newaxis], 0, 1, np.empty((1, target.size)))
+            native = self._fitting(columns, outputs)
+            native.run(row[np.newaxis], target[np.newaxis], 0, 0, 1, 1, np.empty((1, target.size)))
+            self._keep(native, columns, outputs)
 
-    def run(self, X: Any, y: Any) -> Float64:
+    def ask(self, x: Any, coverage: float = 0.9) -> Ticket:
+        """Answer row `x`, whose target comes later or never, and advance as ``learn_one(x, None)`` does.
+
+        Returns
+        -------
+        Ticket
+            The prediction, the interval that will hold the target with probability `coverage`, and an id.
+            Pass either to `tell` when the target is known: in any order, after any number of other rows, and
+            by its id after the model was saved and loaded. Beyond `max_pending` open questions the oldest is
+            dropped and counted in `dropped`.
+        """
+        check_coverage(coverage)
+        with self._lock:
+            if self._native is not None:
+                answered = self._native.try_ask(x, coverage, self.max_pending)
+                if answered is not None:
+                    return Ticket(*answered)
+            columns, row = self._columns.take(x)
+            native = self._fitting(columns, self._outputs)
+            answers = np.empty((3, self._outputs.count or 1))
+            question = native.ask(row, coverage, self.max_pending, answers)
+            self._keep(native, columns, self._outputs)
+            return Ticket(question, *self._as_targets(answers))
+
+    def tell(self, ticket: Ticket | int, y: Any) -> None:
+        """Learn the target of a question that was asked before.
+
+        The row is learned as the weights of now see it, from the state before the rows that it was answered
+        after; the weights of members, intervals and errors learn from the answer that was given. `y` None or
+        NaN settles the question, and nothing is learned.
+
+        Raises
+        ------
+        KeyError
+            If the question is not open; it says whether it is unknown, dropped or settled. Nothing changes.
+        """
+        question = question_of(ticket)
+        with self._lock:
+            if self._native is not None and self._native.try_tell(question, y):
+                return
+            self._check_open(question)
+            outputs, target = self._outputs.take(y)
+            native = self._fitting(self._columns, outputs)
+            native.tell(question, target)
+            self._keep(native, self._columns, outputs)
+
+    def forget(self, ticket: Ticket | int) -> None:
+        """Close a question whose target will never come. KeyError, as by `tell`, if it is not open."""
+        question = question_of(ticket)
+        with self._lock:
+            self._check_open(question)
+            assert self._native is not None
+            self._native.forget(question)
+
+    def _check_open(self, question: int) -> None:
+        """Raise KeyError unless the question is open."""
+        status = "unknown" if self._native is None else self._native.status(question)
+        if status != "open":
+            raise KeyError(f"question {question} is {status}: {NOT_OPEN[status]}")
+
+    def run(self, X: Any, y: Any, *, delay: int = 0) -> Float64:
         """Predict every row, then learn from it, in one compiled loop; the same to the bit as row by row.
 
         Parameters
@@ -122,49 +224,80 @@ class Model(ABC):
             pyarrow, whose columns are named features like the keys of dicts.
         y
             Targets, shape (n,) or (n, n_outputs), NaN where not known; None if no target is known.
+        delay
+            Tell each target so many rows later, to see how well a stream is predicted whose truth comes
+            late: after row t is answered, by `ask`, the target of row ``t - delay`` is told. The last
+            `delay` targets are on their way when this returns, and are told as further rows come.
 
         Returns
         -------
         array of shape (n,) or (n, n_outputs)
             The prediction made for each row before its target was seen.
         """
-        return self._run(X, y, 1, 0)[0]
+        return self._run(X, y, 1, 0, delay)[0]
 
-    def run_intervals(self, X: Any, y: Any, coverage: float = 0.9) -> tuple[Float64, Float64, Float64]:
+    def run_intervals(
+        self, X: Any, y: Any, coverage: float = 0.9, *, delay: int = 0
+    ) -> tuple[Float64, Float64, Float64]:
         """Like `run`; return predictions and the lower and upper ends of their intervals."""
-        _check_coverage(coverage)
-        predictions, low, high = self._run(X, y, 3, coverage)
+        check_coverage(coverage)
+        predictions, low, high = self._run(X, y, 3, coverage, delay)
         return predictions, low, high
 
-    def _run(self, X: Any, y: Any, n_answers: int, coverage: float) -> list[Float64]:
+    def _run(self, X: Any, y: Any, n_answers: int, coverage: float, delay: int) -> list[Float64]:
+        whole_number("delay", delay, at_least=0)
+        if delay > self.max_pending:
+            raise ValueError(
+                f"delay must be at most max_pending, {self.max_pending}, got {delay}: questions beyond that "
+                "are dropped before their targets come"
+            )
         with self._lock:
-            groups, targets = self._checked(X, y)
-            answers = [np.empty(targets.shape) for _ in range(n_answers)]
-            for native, rows, at in groups:
-                for i in range(0, len(rows), _CHUNK):
-                    chunk = slice(at.start + i, min(at.start + i + _CHUNK, at.stop))
-                    part = targets[chunk].reshape(chunk.stop - chunk.start, -1)
-                    out = np.empty((n_answers, part.size))
-                    native.run(rows[i : i + _CHUNK], part, coverage, self.threads, out)
-                    for whole, own in zip(answers, out, strict=True):
-                        whole[chunk] = own.reshape(targets[chunk].shape)
-            return answers
+            groups, outputs, targets = self._checked(X, y)
+            answers = [np.empty((n_answers, part.size)) for _, _, part in groups]
+            with self._whole_or_unchanged(groups):
+                for (columns, rows, part), out in zip(groups, answers, strict=True):
+                    native = self._fitting(columns, outputs)
+                    native.run(rows, part, coverage, delay, self.max_pending, self.threads, out)
+                    self._keep(native, columns, outputs)
+                together = answers[0] if len(answers) == 1 else np.concatenate(answers, axis=1)
+            return [each.reshape(targets.shape) for each in together]
 
-    def _checked(self, X: Any, y: Any) -> tuple[Iterator[tuple[CoreModel, Float64, slice]], Float64]:
-        """Return groups of rows, each with its native model and its place among all rows, and the targets.
+    def _checked(self, X: Any, y: Any) -> tuple[list[Group], Outputs, Float64]:
+        """Return the rows in groups of the same columns, what the targets are, and all targets.
 
-        All rows and targets have been checked when this returns; the model changes as the groups are drawn.
+        All rows and targets have been checked when this returns.
         """
         parts = list(self._columns.take_all(X))
-        outputs, targets = self._outputs.take_all(y, sum(len(rows) for _, rows in parts))
+        ends = np.cumsum([len(rows) for _, rows in parts])
+        outputs, targets = self._outputs.take_all(y, int(ends[-1]))
+        table = targets.reshape(len(targets), outputs.count or 1)
+        groups = [
+            Group(columns, rows, table[end - len(rows) : end])
+            for (columns, rows), end in zip(parts, ends, strict=True)
+        ]
+        return groups, outputs, targets
 
-        def groups() -> Iterator[tuple[CoreModel, Float64, slice]]:
-            begin = 0
-            for columns, rows in parts:
-                yield self._adopt(columns, outputs), rows, slice(begin, begin + len(rows))
-                begin += len(rows)
+    @contextmanager
+    def _whole_or_unchanged(self, groups: list[Group]) -> Iterator[None]:
+        """Undo everything if not all groups are learned: between two of them the model grows, which can fail.
 
-        return groups(), targets
+        One group alone needs nothing: once the core has begun with it, only Ctrl-C ends it early.
+        """
+        if len(groups) == 1:
+            yield
+            return
+        former = vars(self).copy()
+        try:
+            if self._native is not None:
+                self._native = self._grown(self._columns, self._outputs)  # the copy learns
+            yield
+        except BaseException:
+            vars(self).update(former)
+            raise
+
+    def wrong_targets(self, y: Float64) -> NDArray[np.bool_]:
+        """Tell of each of `y`, shape (n,) or (n, n_outputs), whether no model like this may learn it."""
+        return self._outputs.wrong(y)
 
     # What the model knows of itself
 
@@ -183,10 +316,74 @@ class Model(ABC):
             return (0, 0, 0.0) if self._native is None else self._native.meters()
 
     @property
+    def pending(self) -> int:
+        """Questions that were asked and not told."""
+        return self._questions()[0]
+
+    @property
+    def dropped(self) -> int:
+        """Questions that were given up because more than `max_pending` were open."""
+        return self._questions()[1]
+
+    def _questions(self) -> tuple[int, int]:
+        with self._lock:
+            return (0, 0) if self._native is None else self._native.questions()
+
+    @property
+    def mean_error(self) -> float:
+        """Mean squared error so far in units of the target's variance, NaN before the first target."""
+        with self._lock:
+            if self._native is None or not self._native.meters()[1]:
+                return math.nan
+            _, _, errors, variances, _, _ = self._native.standing()
+        return float(np.mean(errors[:, -1] / np.where(variances[0] > 0, variances[0], 1.0)))
+
+    @property
     def feature_names(self) -> list[str] | None:
         """Names of the features in the order of the inputs, or None if rows come without names."""
         with self._lock:
             return None if self._columns.names is None else list(self._columns.names)
+
+    def importance(self) -> dict[str, Any]:
+        """Return which inputs matter, the most important first: how far the answer moves with each.
+
+        Of every 128th row each input is moved by one of its standard deviations, and the answer of all
+        members, weighted as they are, moves so many units of the target; this is the mean over the last few
+        thousand rows. A date counts with all its cycles, and all past targets together are
+        ``"past targets"``. Features without names are ``"x0"``, ``"x1"`` and so on.
+
+        Floats, or arrays (n_outputs,) if targets are arrays; empty before the 128th row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from elman import OnlineRNN
+        >>> X = np.random.default_rng(0).normal(size=(1000, 3))
+        >>> model = OnlineRNN(seed=1)
+        >>> predictions = model.run(X, 2 * X[:, 1])
+        >>> next(iter(model.importance()))
+        'x1'
+        """
+        with self._lock:
+            if self._native is None or self._native.meters()[0] < _FIRST_LOOK:
+                return {}
+            n_outputs = self._outputs.count or 1
+            features = (name for name, _ in self._columns.code_names(n_outputs))
+            names = [*(["past targets"] * n_outputs * self.lags), *features]
+            squares: dict[str, Any] = {}
+            for name, column in zip(names, self._native.importance().T, strict=True):
+                squares[name] = squares.get(name, 0.0) + column**2
+            order = sorted(squares, key=lambda name: -float(np.sum(squares[name])))
+            return {name: self._as_targets(np.sqrt(squares[name])[np.newaxis])[0] for name in order}
+
+    @property
+    def changes(self) -> list[Change]:
+        """The changes of the stream that were noticed, the newest thousand: (sample, size).
+
+        The size says how many times larger than before the errors had become.
+        """
+        with self._lock:
+            return [] if self._native is None else [Change(*each) for each in self._native.changes()]
 
     # Saving and loading
 
@@ -207,40 +404,49 @@ class Model(ABC):
             if header["kind"] != cls.kind:
                 raise ValueError(f"it is a saved {header['kind']}, not a saved {cls.kind}")
             model = cls._configured(header["configuration"])
+            model.max_pending = header.get("max_pending", MAX_PENDING)
+            whole_number("max_pending", model.max_pending, at_least=1, at_most=limits.PENDING)
             model._restore(header["shape"], arrays)  # noqa: SLF001 - a model of this class
         return model
 
     def _restore(self, shape: dict[str, Any], arrays: state.Arrays) -> None:
         _check_shape(**shape)
         names = shape["names"]
-        columns = Columns(shape["n_inputs"], None if names is None else tuple(names))
-        outputs = Outputs(shape["n_outputs"], shape["scalar"], self._outputs.probability)
+        kinds = tuple(shape.get("kinds", ()))
+        columns = Columns(shape["n_inputs"], None if names is None else tuple(names), kinds)
+        outputs = Outputs(shape["n_outputs"], shape["scalar"], self._outputs.bounds)
         if arrays.table:
-            self._refuse_fewer_bytes(columns.count or 0, outputs.count or 1, len(arrays.body))
-            native = self._new_native(columns.count or 0, outputs.count or 1)
+            self._refuse_fewer_bytes(columns, outputs.count or 1, len(arrays.body))
+            native = self._new_native(columns, outputs.count or 1)
             native.restore(arrays.table, arrays.body)
             self._keep(native, columns, outputs)
         self._columns, self._outputs = columns, outputs
 
-    def _refuse_fewer_bytes(self, n_inputs: int, n_outputs: int, n_bytes: int) -> None:
-        """Raise ValueError unless there are as many bytes as the weights alone have.
+    def _refuse_fewer_bytes(self, columns: Columns, n_outputs: int, n_bytes: int) -> None:
+        """Raise ValueError unless there are as many bytes as the weights and their covariances alone have.
 
         So a few damaged bytes cannot make the core take memory for a model that they do not hold.
         """
-        fewest = 4 * sum(
-            member.cell.n_weights(member.n_inputs(n_inputs, self.lags))
+        n_inputs = columns.n_coded(n_outputs)
+        joint = self._options()["joint"]
+        lags = self.lags * (n_outputs if joint else 1)
+        fewest = (1 if joint else n_outputs) * sum(
+            member.fewest_bytes(member.n_inputs(n_inputs, lags), n_outputs if joint else 1)
             for member in self._members_for(n_inputs)
         )
-        if max(fewest, 24 * n_inputs, 24 * n_outputs) > n_bytes:
+        moments = 24 * (n_inputs + n_outputs * (self.lags + 1))
+        if fewest + moments > n_bytes:
             raise ValueError("the sizes in the header are not those of the arrays")
 
     def _header(self) -> dict[str, Any]:
         return {
             "kind": self.kind,
             "configuration": self._configuration(),
+            "max_pending": self.max_pending,
             "shape": {
                 "n_inputs": self._columns.count,
                 "names": self._columns.names,
+                **({"kinds": self._columns.kinds} if self._columns.kinds else {}),
                 "n_outputs": self._outputs.count,
                 "scalar": self._outputs.scalar,
             },
@@ -254,7 +460,24 @@ class Model(ABC):
 
     # The compiled model behind it
 
-    def _new_native(self, n_inputs: int, n_outputs: int) -> CoreModel:
+    def twin(self) -> Self:
+        """Return another model of the same configuration; both have learned nothing.
+
+        They share all that never changes, so that many of them cost little more than their arrays.
+        """
+        with self._lock:
+            if self._native is not None and self._native.meters()[0]:
+                raise ValueError("a model that has learned something has no twin: copy it instead")
+            twin = object.__new__(type(self))
+            twin.__dict__.update(self.__dict__)
+            Locked.__init__(twin)
+            twin._native = None if self._native is None else self._native.twin(seed_words(self.seed))
+            return twin
+
+    def _new_native(self, columns: Columns, n_outputs: int) -> CoreModel:
+        _refuse_beyond("targets", n_outputs, limits.OUTPUTS, "values")
+        width = columns.n_coded(n_outputs) + self.lags * n_outputs
+        _refuse_beyond("rows", width, limits.COLUMNS, "columns, past targets included")
         members = [
             (
                 place,
@@ -265,10 +488,17 @@ class Model(ABC):
                 member.lagged,
                 member.features,
             )
-            for place, member in self._numbered(self._members_for(n_inputs))
+            for place, member in self._numbered(self._members_for(columns.n_coded(n_outputs)))
         ]
+        features = columns.all_kinds
         return core.Model(
-            n_features=n_inputs, n_outputs=n_outputs, lags=self.lags, members=members, **self._options()
+            features=features,
+            n_outputs=n_outputs,
+            lags=self.lags,
+            lowest=self._outputs.bounds.lowest,
+            highest=self._outputs.bounds.highest,
+            members=members,
+            **self._options(),
         )
 
     def _numbered(self, members: tuple[Member, ...]) -> list[tuple[int, Member]]:
@@ -279,48 +509,55 @@ class Model(ABC):
         """Return the compiled model that fits: the present one, a grown copy of it, or a new one."""
         if self._native is not None and columns == self._columns and outputs == self._outputs:
             return self._native
-        native = self._new_native(columns.count or 0, outputs.count or 1)
-        native.initialise(_words(self.seed))
+        return self._grown(columns, outputs)
+
+    def _grown(self, columns: Columns, outputs: Outputs) -> CoreModel:
+        """Return a new compiled model of these sizes that knows what the present one knows."""
+        native = self._new_native(columns, outputs.count or 1)
+        native.initialise(seed_words(self.seed))
         if self._native is not None:
             native.grow_from(self._native)
         return native
 
-    def _adopt(self, columns: Columns, outputs: Outputs) -> CoreModel:
-        """Make the compiled model that fits these columns and outputs the model's own, and return it."""
-        native = self._fitting(columns, outputs)
-        if native is not self._native:
-            self._keep(native, columns, outputs)
-        return native
-
     def _keep(self, native: CoreModel, columns: Columns, outputs: Outputs) -> None:
+        """Make a compiled model, and the columns and outputs that it has, the model's own."""
+        if native is self._native:
+            return
         # A plain target must not slip in before the first one is recorded.
         native.expect(columns.names, outputs.scalar and outputs.count is not None)
         self._native, self._columns, self._outputs = native, columns, outputs
 
 
-def _check_shape(*, n_inputs: Any, names: Any, n_outputs: Any, scalar: Any) -> None:
+def _check_shape(*, n_inputs: Any, names: Any, n_outputs: Any, scalar: Any, kinds: Any = ()) -> None:
     """Raise unless rows and targets can be so: the core trusts that there is a name for every input."""
     if names is not None and not (
         all(isinstance(name, str) for name in names) and len(set(names)) == len(names) == n_inputs
     ):
         raise ValueError(f"{n_inputs!r} inputs cannot have the names {names!r}")
+    if n_inputs is not None:
+        whole_number("n_inputs", n_inputs, at_least=0, at_most=limits.COLUMNS)
+    if kinds and not (len(kinds) == n_inputs and all(kind in KINDS for kind in kinds)):
+        raise ValueError(f"{n_inputs!r} inputs cannot hold {kinds!r}")
     instance("scalar", scalar, bool)
+    if n_outputs is None and not scalar:
+        raise ValueError("before the first target nobody can know that targets are arrays")
     if n_outputs is not None:
-        whole_number("n_outputs", n_outputs, at_least=1)
+        whole_number("n_outputs", n_outputs, at_least=1, at_most=limits.OUTPUTS)
         if scalar and n_outputs > 1:
             raise ValueError(f"targets of {n_outputs} values cannot be plain numbers")
 
 
+def _refuse_beyond(what: str, size: int, limit: int, unit: str) -> None:
+    if size > limit:
+        raise ValueError(f"{what} may have at most {limit:,} {unit}, got {size:,}")
+
+
 def _part(configuration: Part) -> tuple[str, dict[str, list[float]]]:
     """Return a part as the core takes it: its name and its fields as lists of numbers."""
-    numbers = {
-        name: [float(v) for v in (value if isinstance(value, tuple) else (value,))]
-        for name, value in asdict(configuration).items()
-    }
-    return type(configuration).__name__, numbers
+    return type(configuration).__name__, configuration.numbers()
 
 
-def _checked_seed(seed: Any) -> int:
+def checked_seed(seed: Any) -> int:
     """Return the seed, or one drawn at random for None."""
     if seed is None:
         return secrets.randbits(63)
@@ -328,7 +565,7 @@ def _checked_seed(seed: Any) -> int:
     return int(seed)
 
 
-def _words(seed: int) -> list[int]:
+def seed_words(seed: int) -> list[int]:
     """Return a seed as words of 32 bits, the lowest first, as NumPy's SeedSequence takes it."""
     words = [seed & 0xFFFFFFFF]
     while seed := seed >> 32:
@@ -336,7 +573,7 @@ def _words(seed: int) -> list[int]:
     return words
 
 
-def _check_coverage(coverage: float) -> None:
+def check_coverage(coverage: float) -> None:
     number("coverage", coverage)
     if not 0 < coverage < 1:
         raise ValueError(f"coverage must be above 0 and below 1, got {coverage!r}")

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elman.arguments import number
 from elman.arrays import Float64
 from elman.models import _frames
+from elman.models._values import Coded, Kind, code, column_codes, kind_of, refuse_number_in_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,62 +29,158 @@ _TARGET_RULE = "a target must be a finite number, or None or NaN if it is not kn
 
 @dataclass(frozen=True)
 class Columns:
-    """The features of a model's rows: how many (None before the first), and their names if rows are dicts."""
+    """The features of a model's rows: how many (None before the first), and their names if rows are dicts.
+
+    `kinds` says what each holds, and is empty if all hold numbers.
+    """
 
     count: int | None = None
     names: tuple[str, ...] | None = None
+    kinds: tuple[Kind, ...] = ()
+
+    def kind(self, place: int) -> Kind:
+        """Return what a feature holds."""
+        return self.kinds[place] if self.kinds else "number"
+
+    @property
+    def all_kinds(self) -> list[Kind]:
+        """What every feature holds."""
+        return [self.kind(place) for place in range(self.count or 0)]
+
+    def n_coded(self, n_outputs: int) -> int:
+        """Return how many numbers the features are to networks."""
+        return sum({"date": 4, "datetime": 6, "category": n_outputs}.get(kind, 1) for kind in self.all_kinds)
+
+    def code_names(self, n_outputs: int, names: Sequence[str] | None = None) -> list[tuple[str, int]]:
+        """Return of each number that networks see the name of its feature and its place in it."""
+        names = names or self.names or [f"x{place}" for place in range(self.count or 0)]
+        widths = {"date": 4, "datetime": 6, "category": n_outputs}
+        return [
+            (name, part)
+            for name, kind in zip(names, self.all_kinds, strict=True)
+            for part in range(widths.get(kind, 1))
+        ]
 
     def take(self, x: Any) -> tuple[Columns, Float64]:
         """Return the columns that `x` fits, and `x` as an array of shape (count,), NaN where missing."""
         if isinstance(x, Mapping):
             return self._take_named(x)
+        if isinstance(x, Coded):
+            return self._widened(len(x), "x has", x.kinds), x.values
+        if self._may_be_mixed(x):
+            mixed = _elements(x)
+            if self.kinds or any(kind_of(each) not in (None, "number") for each in mixed):
+                return self._take_mixed(mixed)
         row = _floats("x", x)
         if row.ndim != 1:
             raise ValueError(f"x must be one row of features (1-D), got an array of shape {row.shape}")
         _refuse_infinite("x", row, _FEATURE_RULE)
         return self._widened(len(row), "x has"), row
 
+    def _may_be_mixed(self, rows: Any) -> bool:
+        """Whether features without names may be other than numbers: they were, or it is the first row."""
+        return bool(self.kinds) or (self.count is None and not _is_numeric(rows))
+
+    def _take_mixed(self, x: list[Any]) -> tuple[Columns, Float64]:
+        """Take a row without names of which some features are no numbers."""
+        kinds = tuple(self._kind_at(place, f"x[{place}]", each) for place, each in enumerate(x))
+        columns = self._widened(len(x), "x has", kinds)
+        row = [_coded(f"x[{place}]", each, columns.kind(place)) for place, each in enumerate(x)]
+        return columns, np.array(row, dtype=np.float64)
+
+    def _kind_at(self, place: int, name: str, value: Any) -> Kind:
+        """Return what a feature by its place holds: what it has held, or what its first value is."""
+        if self.count is not None:
+            return self.kind(place) if place < self.count else "number"
+        refuse_number_in_text(name, value)
+        return kind_of(value) or "number"
+
     def take_all(self, X: Any) -> Iterator[tuple[Columns, Float64]]:
         """Yield groups of consecutive rows of `X` with the columns that each fits; an array is one group."""
         if isinstance(X, Sequence) and not isinstance(X, str) and len(X) > 0 and isinstance(X[0], Mapping):
             yield from self._take_all_named(X)
             return
+        if isinstance(X, Coded):
+            yield self._widened(X.values.shape[1], "the rows of X have", X.kinds), X.values
+            return
         names = _frames.column_names(X)
         if names is not None and _frames.are_features(names):
             yield self._take_table(X, names)
             return
+        if names is None and self._may_be_mixed(X):
+            table = np.array(X, dtype=object)
+            if table.ndim == 2 and not _holds_numbers(table):
+                yield self._take_all_mixed(table)
+                return
         rows = _floats("X", _frames.plain(X))
         if rows.ndim != 2:
             raise ValueError(f"X must have shape (n, n_inputs), got shape {rows.shape}")
         _refuse_infinite("X", rows, _FEATURE_RULE)
         yield self._widened(rows.shape[1], "the rows of X have"), rows
 
-    def _widened(self, count: int, subject: str) -> Columns:
+    def _take_all_mixed(self, table: NDArray[Any]) -> tuple[Columns, Float64]:
+        """Take rows without names of which some features are no numbers."""
+        kinds, rows = list[Kind](), np.empty(table.shape)
+        for place, values in enumerate(table.T):
+            known = None if self.count is None or place >= self.count else self.kind(place)
+            kind, rows[:, place] = _column(f"X[:, {place}]", values, known)
+            kinds.append(kind)
+        return self._widened(table.shape[1], "the rows of X have", tuple(kinds)), rows
+
+    def knowing(self, names: tuple[str, ...] | None, count: int, kinds: tuple[Kind, ...] = ()) -> Columns:
+        """Return the columns that rows of `count` features of these names fit, or of none if that is None.
+
+        Without names they may be of other kinds than numbers.
+        """
+        if names is None:
+            return self._widened(count, "the rows of X have", kinds)
+        return self._named(dict.fromkeys(names), dict.fromkeys(names, "number"))
+
+    def ordered(self, names: tuple[str, ...] | None, rows: Float64) -> Float64:
+        """Return rows whose columns have these names in the order of these columns, NaN where missing."""
+        if names == self.names:
+            return rows
+        whole = np.full((len(rows), self.count or 0), math.nan)
+        places = {name: i for i, name in enumerate(self.names or ())}
+        whole[:, [places[name] for name in names or ()]] = rows
+        return whole
+
+    def _widened(self, count: int, subject: str, kinds: tuple[Kind, ...] = ()) -> Columns:
         if self.names is not None:
             raise ValueError(
                 f"this model knows its features by name ({_some(self.names)}): "
                 "pass a dict or a table with names, not an array"
             )
         if self.count is None:
-            return Columns(count)
+            return Columns(count, kinds=() if _all_numbers(kinds) else kinds)
         if count != self.count:
             raise ValueError(f"{subject} {count} features, this model has learned rows of {self.count}")
+        if not _all_numbers(kinds or self.kinds) and kinds != self.kinds:
+            raise TypeError(
+                f"{subject} {kinds or 'numbers'}, this model has learned {self.kinds or 'numbers'}"
+            )
         return self
 
     def _take_named(self, x: Mapping[str, Any]) -> tuple[Columns, Float64]:
         columns = self._knowing(x)
         names = columns.names or ()
-        row = np.array([_float(f"x[{name!r}]", x.get(name, math.nan)) for name in names], dtype=np.float64)
-        return columns, row
+        row = [
+            _coded(f"x[{name!r}]", x.get(name, math.nan), columns.kind(place))
+            for place, name in enumerate(names)
+        ]
+        return columns, np.array(row, dtype=np.float64)
 
     def _take_table(self, X: Any, names: list[str]) -> tuple[Columns, Float64]:
-        columns = self._knowing(dict.fromkeys(names))
+        places = {name: place for place, name in enumerate(self.names or ())}
+        found = {
+            name: _column(f"X[{name!r}]", X[name], self.kind(places[name]) if name in places else None)
+            for name in names
+        }
+        columns = self._named(dict.fromkeys(names), {name: kind for name, (kind, _) in found.items()})
         rows = np.full((len(X), columns.count or 0), math.nan)
         for i, name in enumerate(columns.names or ()):
-            if name in names:
-                column = _floats(f"X[{name!r}]", _frames.plain(X[name]))
-                _refuse_infinite(f"X[{name!r}]", column, _FEATURE_RULE)
-                rows[:, i] = column
+            if name in found:
+                rows[:, i] = found[name][1]
         return columns, rows
 
     def _take_all_named(self, X: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Columns, Float64]]:
@@ -102,6 +200,16 @@ class Columns:
             yield columns, rows
 
     def _knowing(self, x: Mapping[str, Any]) -> Columns:
+        """Return the columns that have a feature for every key; what a new one holds its value shows."""
+        if self.names is not None and len(x) <= len(self.names) and x.keys() <= set(self.names):
+            return self
+        known = set(self.names or ())
+        kinds = {name: kind_of(value) or "number" for name, value in x.items() if name not in known}
+        for name in kinds:
+            refuse_number_in_text(f"x[{name!r}]", x[name])
+        return self._named(x, kinds)
+
+    def _named(self, x: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Columns:
         if self.names is None and self.count is not None:
             raise ValueError(
                 f"this model has learned rows of {self.count} unnamed features: "
@@ -114,8 +222,41 @@ class Columns:
             if not isinstance(name, str):
                 raise TypeError(f"a feature's name must be a str, got {name!r} of type {type(name).__name__}")
         # Sorted, so that the order of a dict's keys never matters.
-        names = known + tuple(sorted(x.keys() - set(known)))
-        return Columns(len(names), names)
+        new = tuple(sorted(x.keys() - set(known)))
+        held = (*self.all_kinds, *(kinds[name] for name in new))
+        return Columns(len(held), known + new, () if _all_numbers(held) else held)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Between which values every target and every answer lies."""
+
+    lowest: float = -math.inf
+    highest: float = math.inf
+    rule: str = "a target must be finite"
+
+    @classmethod
+    def checked(cls, lowest: float | None, highest: float | None) -> Bounds:
+        """Return the bounds that a user asks for; None for none."""
+        for name, value in (("lowest", lowest), ("highest", highest)):
+            if value is not None:
+                number(name, value)
+        bounds = cls(
+            -math.inf if lowest is None else float(lowest),
+            math.inf if highest is None else float(highest),
+            f"with lowest={lowest!r} and highest={highest!r} no target lies beyond",
+        )
+        if bounds.lowest >= bounds.highest:
+            raise ValueError(f"lowest must be below highest, got {lowest!r} and {highest!r}")
+        return bounds
+
+    def beyond(self, y: Float64) -> NDArray[np.bool_]:
+        """Tell of each target whether it lies beyond them."""
+        return (y < self.lowest) | (y > self.highest)
+
+
+UNBOUNDED = Bounds()
+PROBABILITY = Bounds(0.0, 1.0, "with loss='logistic' a target must be between 0 and 1")
 
 
 @dataclass(frozen=True)
@@ -124,7 +265,7 @@ class Outputs:
 
     count: int | None = None
     scalar: bool = True
-    probability: bool = False
+    bounds: Bounds = UNBOUNDED
 
     def take(self, y: Any) -> tuple[Outputs, Float64]:
         """Return the outputs that `y` fits, and `y` as an array of shape (count,), NaN where not known."""
@@ -135,7 +276,7 @@ class Outputs:
             raise ValueError(
                 f"y must be a number or a 1-D array with a value for each output, got shape {target.shape}"
             )
-        outputs = self._fitting(target.shape, "y is")
+        outputs = self.fitting(target.shape, "y is")
         self._check(target)
         return outputs, target.reshape(-1)
 
@@ -148,15 +289,16 @@ class Outputs:
             raise ValueError(
                 f"y must have shape ({n},) or ({n}, n_outputs), as X has {n} rows; got shape {targets.shape}"
             )
-        outputs = self._fitting(targets.shape[1:], "a row of y is")
+        outputs = self.fitting(targets.shape[1:])
         self._check(targets)
         return outputs, targets
 
-    def _fitting(self, shape: tuple[int, ...], subject: str) -> Outputs:
+    def fitting(self, shape: tuple[int, ...], subject: str = "a row of y is") -> Outputs:
+        """Return the outputs that targets of this shape fit."""
         if shape == (0,):
             raise ValueError(f"{subject} empty: pass None where no target is known")
         if self.count is None:
-            return Outputs(*((1, True) if shape == () else (shape[0], False)), self.probability)
+            return Outputs(*((1, True) if shape == () else (shape[0], False)), self.bounds)
         expected = () if self.scalar else (self.count,)
         if shape != expected:
             came = "a number" if shape == () else f"an array of {shape[0]} values"
@@ -164,10 +306,56 @@ class Outputs:
             raise ValueError(f"{subject} {came}, this model has learned targets that are {learned}")
         return self
 
+    def wrong(self, y: Float64) -> NDArray[np.bool_]:
+        """Tell of each target whether it is refused whatever the model has learned; shape (n,)."""
+        bad = np.isinf(y) | self.bounds.beyond(y)
+        return np.asarray(bad.any(axis=tuple(range(1, y.ndim))))
+
     def _check(self, y: Float64) -> None:
         _refuse_infinite("y", y, _TARGET_RULE)
-        if self.probability:
-            _refuse("y", y, (y < 0) | (y > 1), "with loss='logistic' a target must be between 0 and 1")
+        _refuse("y", y, self.bounds.beyond(y), self.bounds.rule)
+
+
+def _all_numbers(kinds: Sequence[Kind]) -> bool:
+    return all(kind == "number" for kind in kinds)
+
+
+def _is_numeric(value: Any) -> bool:
+    """Whether an array, or what becomes one, holds nothing but numbers; objects may be anything."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "fiub"
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], (list, tuple)):
+        return all(type(each) in (float, int) for row in value for each in row)
+    return isinstance(value, (list, tuple)) and all(type(each) in (float, int) for each in value)
+
+
+def _elements(x: Any) -> list[Any]:
+    """Return the elements of one row as they came; none if it is no row."""
+    if isinstance(x, np.ndarray):
+        return list(x) if x.ndim == 1 else []
+    return list(x) if isinstance(x, (list, tuple)) else []
+
+
+def _holds_numbers(table: NDArray[Any]) -> bool:
+    return all(kind_of(each) in (None, "number") for each in table.flat)
+
+
+def _coded(name: str, value: Any, kind: Kind) -> float:
+    return _float(name, value) if kind == "number" else code(name, value, kind)
+
+
+def _column(name: str, values: Any, known: Kind | None) -> tuple[Kind, Float64]:
+    """Return what a column holds, which must be what it has held, and the numbers that stand for it."""
+    if known != "number" and (coded := column_codes(name, values, known)) is not None:
+        return coded
+    values = _frames.plain(values)
+    texts = values if getattr(getattr(values, "dtype", None), "kind", "") == "O" else ()
+    text = next((each for each in texts if isinstance(each, str)), None)
+    if text is not None:
+        raise TypeError(f"{name} must hold numbers, got text: {_short(text)}")
+    column = _floats(name, values)
+    _refuse_infinite(name, column, _FEATURE_RULE)
+    return "number", column
 
 
 def _floats(name: str, value: Any) -> Float64:
@@ -195,8 +383,9 @@ def _may_be_masked(value: Any) -> bool:
 
 def _is_masked(value: Any) -> bool:
     # Where nobody has imported it there are no masks; importing it here would take time for nothing.
-    ma = sys.modules.get("numpy.ma")
-    return ma is not None and isinstance(value, ma.MaskedArray)
+    # Another thread may be importing it at this moment: then there are none either.
+    masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+    return masked is not None and isinstance(value, masked)
 
 
 def _refuse_other_kinds(name: str, value: Any, array: NDArray[Any]) -> None:

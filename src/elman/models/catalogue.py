@@ -9,14 +9,17 @@ from elman.configuration.cells import Cell, Linear
 from elman.configuration.training import Training
 from elman.models._model import Model
 from elman.models.committee import Committee
+from elman.models.forecaster import Forecaster
 from elman.models.learner import OnlineRNN
 
 DEFAULT = "Committee"
 """The model for a stream that nothing is known of."""
 
+_COMMITTEE_OPTIONS = ("size", "dtype", "max_pending")
+
 
 def make(name: str, *, lags: int, seed: int, **options: Any) -> Model:
-    """Return the model called `name`: ``"Committee"``, or one of `OnlineRNN.named` with its `options`.
+    """Return the model called `name`: ``"Committee"``, or one of `OnlineRNN.named`, with its `options`.
 
     Examples
     --------
@@ -26,9 +29,10 @@ def make(name: str, *, lags: int, seed: int, **options: Any) -> Model:
     """
     if name.lower() != DEFAULT.lower():
         return OnlineRNN.named(name, lags=lags, seed=seed, **options)
-    if options:
-        raise TypeError(f"{DEFAULT} has no option {next(iter(options))!r}: there is nothing to tune")
-    return Committee(lags=lags, seed=seed)
+    unknown = [option for option in options if option not in _COMMITTEE_OPTIONS]
+    if unknown:
+        raise TypeError(f"{DEFAULT} has no option {unknown[0]!r}: there is nothing to tune")
+    return Committee(lags=lags, seed=seed, **options)
 
 
 def load(blob: bytes) -> Model:
@@ -40,9 +44,22 @@ def load(blob: bytes) -> Model:
     Committee(lags=6, threads=1, dtype='float32', seed=0)
     """
     kind = state.parse(blob)[0].get("kind")
-    if kind not in Model.by_kind:
+    if not isinstance(kind, str) or kind not in Model.by_kind:
         raise ValueError(f"it is a saved {kind}, not a saved model")
     return Model.by_kind[kind].from_bytes(blob)
+
+
+def load_any(blob: bytes) -> Model | Forecaster:
+    """Return whatever some `to_bytes` wrote: a model, or a `Forecaster`.
+
+    Examples
+    --------
+    >>> load_any(Forecaster(3).to_bytes())
+    Forecaster(horizon=3, size='large', seed=0)
+    """
+    if state.parse(blob)[0].get("kind") == Forecaster.kind:
+        return Forecaster.from_bytes(blob)
+    return load(blob)
 
 
 def names() -> list[str]:

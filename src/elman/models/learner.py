@@ -10,9 +10,11 @@ from elman.arguments import instance, one_of
 from elman.configuration.cells import SRNN, Cell, Linear
 from elman.configuration.members import Member
 from elman.configuration.names import from_name
-from elman.configuration.readouts import RLS, Gradient, Readout
+from elman.configuration.readouts import RLS, Gradient, Readout, Simple
 from elman.configuration.training import WOGD, Training
 from elman.models._model import Model
+from elman.models._rows import PROBABILITY, UNBOUNDED
+from elman.models.tickets import MAX_PENDING
 
 if TYPE_CHECKING:
     from elman.arrays import Float64
@@ -45,6 +47,8 @@ class OnlineRNN(Model):
         in any case.
     seed
         Seed of the initial weights; without one they differ from model to model.
+    max_pending
+        How many questions of `ask` may be open at a time; beyond that the oldest are dropped and counted.
 
     Notes
     -----
@@ -78,6 +82,7 @@ class OnlineRNN(Model):
         lags: int = 0,
         dtype: str = "float32",
         seed: int | None = None,
+        max_pending: int = MAX_PENDING,
     ) -> None:
         self.cell = Cell.checked("cell", SRNN() if cell is None else cell)
         usual_training = WOGD(window=1) if isinstance(self.cell, Linear) else WOGD()
@@ -88,14 +93,22 @@ class OnlineRNN(Model):
         self.scale = instance("scale", scale, bool)
         self.dtype = one_of("dtype", dtype, ("float32", "float64"))
         self._check_parts()
-        super().__init__(lags=lags, seed=seed, probability=loss == "logistic")
-        self._members = (Member("alone", self.cell, self.training, self.readout, lagged=True),)
+        bounds = PROBABILITY if loss == "logistic" else UNBOUNDED
+        super().__init__(lags=lags, seed=seed, max_pending=max_pending, bounds=bounds)
+        self._members = tuple(
+            Member("alone", self.cell, each, self.readout, lagged=True)
+            for each in _side_by_side(self.training)
+        )
 
     def _check_parts(self) -> None:
         """Raise ValueError if the parts do not go together."""
         if self.loss == "logistic" and isinstance(self.readout, RLS):
             raise ValueError(
                 f"{self.readout!r} fits squared errors; the logistic loss needs readout=Gradient()"
+            )
+        if isinstance(self.readout, Simple):
+            raise ValueError(  # noqa: TRY004 - a readout, but none for a model alone
+                f"{self.readout!r} learns nothing: it is for members of a Committee"
             )
         if isinstance(self.cell, Linear) and not self.readout.skip:
             raise ValueError(f"a Linear() cell needs a readout with skip=True, got {self.readout!r}")
@@ -113,14 +126,15 @@ class OnlineRNN(Model):
         Adam(rate=0.01, lookback=25, decays=(0.9, 0.999), epsilon=1e-08)
         """
         cell, training, others = from_name(
-            name, options, ("readout", "loss", "scale", "lags", "dtype", "seed")
+            name, options, ("readout", "loss", "scale", "lags", "dtype", "seed", "max_pending")
         )
         return cls(cell, training, **others)
 
     def __repr__(self) -> str:
         return (
             f"OnlineRNN({self.cell!r}, {self.training!r}, {self.readout!r}, loss={self.loss!r}, "
-            f"scale={self.scale!r}, lags={self.lags!r}, dtype={self.dtype!r}, seed={self.seed!r})"
+            f"scale={self.scale!r}, lags={self.lags!r}, dtype={self.dtype!r}, seed={self.seed!r}"
+            f"{self._shown_limit()})"
         )
 
     def run_measured(self, X: Any, y: Any) -> Float64:
@@ -130,12 +144,14 @@ class OnlineRNN(Model):
                 f"the smoothness is that of WOGD's windowed loss, this model has {self.training!r}"
             )
         with self._lock:
-            groups, targets = self._checked(X, y)
-            smoothness = np.empty(len(targets))
-            for native, rows, at in groups:
-                group = targets[at].reshape(len(rows), -1)
-                smoothness[at] = [native.learn_measured(*sample) for sample in zip(rows, group, strict=True)]
-            return smoothness
+            groups, outputs, _ = self._checked(X, y)
+            smoothness = list[float]()
+            with self._whole_or_unchanged(groups):
+                for columns, rows, targets in groups:
+                    native = self._fitting(columns, outputs)
+                    smoothness += map(native.learn_measured, rows, targets)
+                    self._keep(native, columns, outputs)
+            return np.array(smoothness)
 
     @property
     def local_regret(self) -> float:
@@ -147,8 +163,26 @@ class OnlineRNN(Model):
         return self._meters()[2]
 
     @property
+    def rates(self) -> dict[float, float]:
+        """How much each rate is trusted, WOGD only: a share for each; empty before the first row.
+
+        With several outputs it is the mean over them. Of a fixed rate it is 1.
+        """
+        if not isinstance(self.training, WOGD):
+            raise AttributeError(  # noqa: TRY004 - this model has no such attribute
+                f"only WOGD can have several rates, this model has {self.training!r}"
+            )
+        with self._lock:
+            if self._native is None:
+                return {}
+            trust = self._native.standing()[0].mean(axis=1).tolist()
+        return {
+            float(each.rate): share for each, share in zip(self.training.at_each_rate, trust, strict=True)
+        }
+
+    @property
     def weights(self) -> dict[str, Float64]:
-        """Copies of the weights, empty before the first row.
+        """Copies of the weights, empty before the first row; of the network that is trusted most.
 
         U has shape (n_hidden, n_inputs + 1), its last column for the constant; W (n_hidden, n_hidden), or
         (n_hidden, delays * n_hidden) for `NARX`; C (n_outputs, n_hidden), and with a skip D (n_outputs,
@@ -194,6 +228,11 @@ class OnlineRNN(Model):
             Readout.configured(configuration["readout"]),
             **{name: configuration[name] for name in ("loss", "scale", "lags", "dtype", "seed")},
         )
+
+
+def _side_by_side(training: Training) -> tuple[Training, ...]:
+    """Return the trainings of the networks that learn side by side; mostly there is one."""
+    return training.at_each_rate if isinstance(training, WOGD) else (training,)
 
 
 def _usual_readout(cell: Cell, training: Training | None) -> Readout:

@@ -72,13 +72,22 @@ def _windows(table: list[Record], dataset: str) -> Record:
     )
 
 
+# What was tried where a claim does not hold.
+_TRIED = {
+    "puma32fm": "; its rows here are simulated, only 1,024 real ones are public; tried: a grid of both "
+    "rates, a window of 400",
+}
+
+
 def _near_paper(table: list[Record], dataset: str) -> Record:
     rows = [wogd(table, dataset, WINDOWS[-1], rates) for rates in ("paper", "tuned")]
     printed = rows[0]["paper_mse"]
+    holds = min(row["mse"] for row in rows) <= NEAR_PAPER * printed
+    tried = "" if holds else _TRIED.get(dataset, "")
     return _check(
         "SRNN-WOGD(200) within 5 % of the paper's error, or below",
-        f"{rows[0]['mse']:.3f} at its rate, {rows[1]['mse']:.3f} tuned; paper {printed:.3f}",
-        holds=min(row["mse"] for row in rows) <= NEAR_PAPER * printed,
+        f"{rows[0]['mse']:.3f} at its rate, {rows[1]['mse']:.3f} tuned; paper {printed:.3f}{tried}",
+        holds=holds,
         dataset=dataset,
     )
 

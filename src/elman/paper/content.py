@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from elman.paper import content_more as more
 from elman.paper.checks import find
 from elman.paper.content_table1 import table_1
 from elman.paper.document import Block, Document, Figure, Heading, Table, Text
@@ -28,6 +29,14 @@ def document(tables: dict[str, list[Record]], facts: Facts) -> Document:
         page.add(*_figure_2(tables["figure2"]))
     if "table2" in tables:
         page.add(*_table_2(tables["table2"]))
+    if "figure3" in tables:
+        page.add(*more.figure_3(tables["figure3"]))
+    if tables.get("rows"):
+        page.add(*more.other_rows(tables["rows"]))
+    if tables.get("clockwork"):
+        page.add(*more.clockwork(tables["clockwork"]))
+    if tables.get("beyond"):
+        page.add(*more.beyond(tables["beyond"]))
     loads = [row["load"] for row in tables.get("table1", []) if row["load"] is not None]
     page.add(*_making(facts, loads))
     return page

@@ -9,7 +9,7 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any, Protocol
 
-from elman.paper import figure1, figure2, table1, table2, tune
+from elman.paper import beyond, clockwork, figure1, figure2, figure3, other_rows, table1, table2, tune
 from elman.paper.about import facts
 from elman.paper.checks import checks
 from elman.paper.content import document
@@ -26,8 +26,18 @@ if TYPE_CHECKING:
 
     from elman.paper.tune import Record
 
-ITEMS = ("table1", "table2", "figure1", "figure2")
-_MODULES = {"table1": table1, "table2": table2, "figure1": figure1, "figure2": figure2}
+_MODULES = {
+    "table1": table1,
+    "table2": table2,
+    "figure1": figure1,
+    "figure2": figure2,
+    "figure3": figure3,
+    "rows": other_rows,
+    "clockwork": clockwork,
+    "beyond": beyond,
+}
+ITEMS = tuple(_MODULES)
+_FIGURES = {"figure1": figure1, "figure2": figure2, "figure3": figure3}
 
 
 class Watcher(Protocol):
@@ -144,7 +154,8 @@ def _tuned_sets(plan: Plan) -> list[str]:
     """Return what the tables asked for need tuned settings of."""
     sets = list(plan.datasets) if "table1" in plan.items else []
     additions = [name for name in tune.ALL_TUNED if name.startswith("addition")]
-    return sets + (additions if "table2" in plan.items else [])
+    adding = {"table2", "figure3", "beyond"}
+    return sets + (additions if adding & set(plan.items) else [])
 
 
 def _wanted(plan: Plan) -> list[Trial]:
@@ -154,15 +165,16 @@ def _wanted(plan: Plan) -> list[Trial]:
 def _timed(plan: Plan, journal: Journal | None) -> list[Trial]:
     """Return the trials for their seconds; those of Table II only once its steps are known."""
     trials = table1.timed(plan) if "table1" in plan.items else []
+    trials += beyond.timed(plan) if "beyond" in plan.items else []
     return trials + (table2.timed(plan, journal) if journal is not None and "table2" in plan.items else [])
 
 
 def _write(order: Order, plan: Plan, tables: dict[str, list[Record]]) -> Document:
     for name, rows in tables.items():
         _write_rows(order.out / f"{name}.json", rows)
-    for name in ("figure1", "figure2"):
+    for name, figure in _FIGURES.items():
         if name in tables:
-            _MODULES[name].draw(tables[name], order.out)
+            figure.draw(tables[name], order.out)
     about = facts(order.command, plan.runs, plan.repetitions)
     _write_rows(order.out / "about.json", [about])
     chosen = [row for row in tables["tune"] if row.get("chosen", True)]

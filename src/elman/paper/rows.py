@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elman import streams
-from elman.paper.systems import SETS
+from elman.paper.systems import FILE_ORDER, REAL, SETS, SHUFFLED
 
 if TYPE_CHECKING:
     from elman.arrays import Float64
@@ -40,8 +40,9 @@ def stream_of(dataset: str) -> Stream:
     FileNotFoundError
         If the real file is not here and nothing simulates it.
     """
+    name = {FILE_ORDER: "elevators", REAL: "puma32fm_1024"}.get(dataset, dataset)
     try:
-        return streams.load(dataset)
+        return streams.load(name)
     except FileNotFoundError:
         if dataset == "puma8nh":
             return streams.puma8()
@@ -65,9 +66,13 @@ def available_sets() -> tuple[list[str], list[str]]:
 
 @lru_cache(maxsize=32)
 def raw(dataset: str, n: int) -> Rows:
-    """Return the first `n` rows of a set as they are."""
+    """Return the first `n` rows of a set as they are; of a shuffled one after the whole set was shuffled."""
     stream = stream_of(dataset)
-    return Rows(*stream.take(n), stream.source)
+    if dataset not in SHUFFLED:
+        return Rows(*stream.take(n), stream.source)
+    X, y = stream.take()
+    order = np.random.default_rng(SHUFFLED[dataset]).permutation(len(y))[:n]
+    return Rows(X[order], y[order], stream.source)
 
 
 @lru_cache(maxsize=32)

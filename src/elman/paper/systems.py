@@ -62,6 +62,13 @@ SETS = {
     )
 }
 
+SHUFFLED = {"elevators": 0}
+"""Sets whose rows come in a random order, by its seed: the paper's errors are those of such an order."""
+
+FILE_ORDER = "elevators in file order"
+REAL = "puma32fm, real"
+"""Other rows of a set, for comparison: no set of the paper."""
+
 BASELINES = tuple(
     f"{cell}-{training}" for cell, training in product(("SRNN", "CWRNN", "LSTM"), ("SGD", "RMSprop", "Adam"))
 )

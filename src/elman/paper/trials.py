@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import elman
-from elman import OnlineRNN, theory
+from elman import Committee, OnlineRNN, theory
 from elman._core import SIMD
+from elman.paper import aligned
 from elman.paper import rows as data
 from elman.paper.systems import SUSTAINED
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from elman.arrays import Float64
 
 Result = dict[str, Any]
+
+_USUAL_SPAN = 200  # where a trial does not say: a committee has members of many
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class Trial:
     def span(self) -> int:
         """The window or lookback: how many samples one update looks at."""
         options = dict(self.settings)
-        return int(options.get("window") or options["lookback"])
+        return int(options.get("window") or options.get("lookback") or _USUAL_SPAN)
 
     def __str__(self) -> str:
         return f"{self.measure} of {self.model} on {self.dataset}"
@@ -94,13 +97,21 @@ def key(trial: Trial) -> str:
 def cost(trial: Trial) -> float:
     """Return roughly the seconds that a trial takes, for the estimate of the time left and the order."""
     microseconds = 1 + trial.span * trial.n_hidden * (0.016 if trial.model.startswith("LSTM") else 0.004)
-    factor = {"smoothness": 3, "certified": 4, "addition": 0.2, "addition seconds": 1}.get(trial.measure, 1)
-    return trial.rows * microseconds * factor * 1e-6
+    factor = {"smoothness": 3, "certified": 4, "addition": 0.2}.get(trial.measure, 1)
+    if trial.measure == "aligned clockwork":
+        return trial.rows * 5e-4
+    slower = 8 if "HessianFree" in trial.model or trial.model == "Committee" else 1
+    return trial.rows * microseconds * factor * slower * 1e-6
 
 
 def execute(trial: Trial) -> Result:
     """Make the trial and return its result: numbers and lists of numbers by name."""
     return MEASURES[trial.measure](trial)
+
+
+def _any_model(trial: Trial, **options: Any) -> OnlineRNN | Committee:
+    """Return the trial's model; a committee scales by itself, and adds as it predicts any other number."""
+    return Committee(seed=trial.seed) if trial.model == "Committee" else _model(trial, **options)
 
 
 def _model(trial: Trial, **options: Any) -> OnlineRNN:
@@ -122,19 +133,26 @@ def ends(rows: int, points: int) -> list[int]:
 def _error(trial: Trial) -> Result:
     """Mean squared error over all rows, and over the first rows up to each point."""
     rows = data.standardised(trial.dataset, trial.rows)
-    squares = (_model(trial).run(rows.X, rows.y) - rows.y) ** 2
+    squares = (_any_model(trial).run(rows.X, rows.y) - rows.y) ** 2
     result: Result = {"mse": float(np.mean(squares))}
     if trial.points:
         result["curve"] = [float(np.mean(squares[:end])) for end in ends(trial.rows, trial.points)]
     return result
 
 
+def _aligned_clockwork(trial: Trial) -> Result:
+    rows, rule = data.standardised(trial.dataset, trial.rows), trial.model.split("-")[1]
+    rate = dict(trial.settings)["rate"]
+    squares = aligned.squared_errors(rows.X, rows.y, trial.n_hidden, rule=rule, rate=rate, seed=trial.seed)
+    return {"mse": float(squares.mean())}
+
+
 def _seconds(trial: Trial) -> Result:
     rows = data.standardised(trial.dataset, trial.rows)
-    return _timed(_model(trial), rows.X, rows.y)
+    return _timed(_any_model(trial), rows.X, rows.y)
 
 
-def _timed(model: OnlineRNN, X: Float64, y: Float64) -> Result:
+def _timed(model: OnlineRNN | Committee, X: Float64, y: Float64) -> Result:
     """Take the processor's time: on an idle machine it is the clock's, on a busy one it stays so."""
     start = time.thread_time()
     model.run(X, y)
@@ -191,7 +209,7 @@ def _certified(trial: Trial) -> Result:
 def _addition(trial: Trial) -> Result:
     """Count the steps until the last thousand predictions were all right; None if that never came."""
     X, y = data.addition(trial.addends, trial.rows, trial.stream)
-    model, streak = _model(trial, loss="logistic"), 0
+    model, streak = _any_model(trial, loss="logistic"), 0
     for begin in range(0, trial.rows, SUSTAINED):
         part = slice(begin, begin + SUSTAINED)
         right = (model.run(X[part], y[part]) > 0.5) == (y[part] > 0.5)
@@ -202,16 +220,26 @@ def _addition(trial: Trial) -> Result:
     return {"steps": None}
 
 
+def _addition_errors(trial: Trial) -> Result:
+    """Share of wrong bits between two points, whatever was learned before."""
+    X, y = data.addition(trial.addends, trial.rows, trial.stream)
+    wrong = (_model(trial, loss="logistic").run(X, y) > 0.5) != (y > 0.5)
+    parts = np.split(wrong, ends(trial.rows, trial.points)[:-1])
+    return {"wrong": [float(part.mean()) for part in parts]}
+
+
 def _addition_seconds(trial: Trial) -> Result:
-    return _timed(_model(trial, loss="logistic"), *data.addition(trial.addends, trial.rows, trial.stream))
+    return _timed(_any_model(trial, loss="logistic"), *data.addition(trial.addends, trial.rows, trial.stream))
 
 
 MEASURES: dict[str, Callable[[Trial], Result]] = {
     "error": _error,
+    "aligned clockwork": _aligned_clockwork,
     "seconds": _seconds,
     "smoothness": _smoothness,
     "regret": _regret,
     "certified": _certified,
     "addition": _addition,
+    "addition errors": _addition_errors,
     "addition seconds": _addition_seconds,
 }

@@ -13,7 +13,7 @@ the state.
 from elman.runs.contents import Contents, contents
 from elman.runs.output import Output, cell, column_names
 from elman.runs.run import Answer, Outcome, Run, begin, check_fits
-from elman.runs.samples import Position, skip
+from elman.runs.samples import Position, as_blocks, pieces, skip, skip_lines
 from elman.runs.session import Session
 from elman.runs.state_file import StateFile
 from elman.runs.stop import Stopped
@@ -28,10 +28,13 @@ __all__ = [
     "Session",
     "StateFile",
     "Stopped",
+    "as_blocks",
     "begin",
     "cell",
     "check_fits",
     "column_names",
     "contents",
+    "pieces",
     "skip",
+    "skip_lines",
 ]

@@ -11,8 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
+import numpy as np
+
+from elman.evaluate import surprise
 from elman.runs import lock
-from elman.runs.run import Outcome
+from elman.runs.clock import stamp
+from elman.runs.run import NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -42,8 +46,21 @@ def column_names(targets: Sequence[str], numbers: Iterable[str]) -> list[str]:
     return [number if len(targets) == 1 else f"{target}.{number}" for target in targets for number in numbers]
 
 
+def quoted(name: str) -> str:
+    """Return a name as a cell of CSV.
+
+    Examples
+    --------
+    >>> quoted("time"), quoted("a, b")
+    ('time', '"a, b"')
+    """
+    return '"' + name.replace('"', '""') + '"' if set(name) & set(',"\n\r') else name
+
+
 _FIRST_LINE = re.compile(
-    rb"row" + rb"".join(rb"(,(?:[^\n]*\.)?%b)" % name.encode() for name in Outcome._fields) + rb"(?:,[^\n]*)?"
+    rb"row(?:,[^\n]*)?"
+    + rb"".join(rb"(,(?:[^\n]*\.)?%b)" % name.encode() for name in NUMBERS)
+    + rb"(?:,[^\n]*)?"
 )
 _PIECE_BYTES = 1 << 20
 _OTHER = "; name another file, or remove this one"
@@ -66,6 +83,10 @@ class Output:
         Bytes to keep of it: what came after the last save is cut off. 0 begins the file anew.
     checksum
         Of these bytes, as `checksum` was then; they are not looked at if it is None.
+    time
+        The name of the column of times, None if there is none.
+    surprise
+        Whether to write how surprising each truth was.
     begun
         Whether rows have been learned before, so that a file that is there holds others than will be written.
 
@@ -82,8 +103,11 @@ class Output:
         size: int = 0,
         checksum: int | None = None,
         *,
+        time: str | None = None,
+        surprise: bool = False,
         begun: bool = False,
     ) -> None:
+        self._has_time, self._has_surprise = time is not None, surprise
         self._path = os.fspath(path)
         self.checksum = 0
         keeps = not Path(path).exists() or Path(path).is_file()  # and is no pipe, terminal or device
@@ -94,7 +118,9 @@ class Output:
         try:
             self._begin(size, checksum, begun=begun)
             if not size:
-                self._write([",".join(["row", *column_names(targets, Outcome._fields)])])
+                numbers = [*NUMBERS, "surprise"] if surprise else NUMBERS
+                times = [] if time is None else [quoted(time)]
+                self._write([",".join(["row", *times, *column_names(targets, numbers)])])
         except BaseException:
             self._file.close()
             raise
@@ -138,10 +164,16 @@ class Output:
                 "saved: it is another file, or it was changed"
             )
 
-    def append(self, first_row: int, lines: Float64) -> None:
-        """Write the lines of an outcome, shape (n, outputs, 4), each after the number of its row."""
+    def append(self, first_row: int, lines: Float64, when: Float64 | None = None) -> None:
+        """Write the lines of an outcome, shape (n, outputs, 4), each after its row's number and time."""
+        if self._has_surprise:
+            prediction, low, high, truth = np.moveaxis(lines, -1, 0)
+            lines = np.concatenate([lines, surprise(truth, prediction, low, high)[..., np.newaxis]], axis=-1)
         flat = lines.reshape(len(lines), -1).tolist()
-        self._write(f"{row}," + ",".join(map(cell, line)) for row, line in enumerate(flat, start=first_row))
+        firsts = [str(row) for row in range(first_row, first_row + len(flat))]
+        if self._has_time and when is not None:
+            firsts = [f"{row},{stamp(*moment)}" for row, moment in zip(firsts, when.tolist(), strict=True)]
+        self._write(f"{first}," + ",".join(map(cell, line)) for first, line in zip(firsts, flat, strict=True))
 
     def _write(self, lines: Iterable[str]) -> None:
         content = "".join(line + "\n" for line in lines).encode()

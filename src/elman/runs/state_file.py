@@ -84,9 +84,8 @@ class StateFile:
         with self._named_errors():
             # A name of its own: whoever has broken the lock never writes into the same temporary file.
             temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(8)}.tmp")
-            descriptor = self._new_descriptor(temporary)
             try:
-                with os.fdopen(descriptor, "wb") as file:
+                with os.fdopen(self._new_descriptor(temporary), "wb") as file:
                     file.write(content)
                     file.flush()
                     os.fsync(file.fileno())
@@ -126,14 +125,11 @@ class StateFile:
             return os.open(temporary, flags, 0o666)
         mode = stat.S_IMODE(former.st_mode)
         descriptor = os.open(temporary, flags, mode & 0o700)
-        if sys.platform != "win32":
-            found = os.fstat(descriptor)
-            if (found.st_uid, found.st_gid) != (former.st_uid, former.st_gid):
-                try:
-                    os.fchown(descriptor, former.st_uid, former.st_gid)
-                except PermissionError:
-                    mode &= ~0o070  # what one group might read is not for another
-            os.fchmod(descriptor, mode)  # whatever the umask
+        try:
+            _take_after(descriptor, former)
+        except BaseException:
+            os.close(descriptor)
+            raise
         return descriptor
 
     @contextmanager
@@ -144,6 +140,19 @@ class StateFile:
             raise BlockingIOError(error.errno, error.strerror, self._named) from None
         except OSError as error:
             raise OSError(error.errno, f"{what}: {error.strerror}", self._named) from error
+
+
+def _take_after(descriptor: int, former: os.stat_result) -> None:
+    """Give a file the mode and, where that is allowed, the owner of another one."""
+    if sys.platform == "win32":
+        return
+    mode, found = stat.S_IMODE(former.st_mode), os.fstat(descriptor)
+    if (found.st_uid, found.st_gid) != (former.st_uid, former.st_gid):
+        try:
+            os.fchown(descriptor, former.st_uid, former.st_gid)
+        except PermissionError:
+            mode &= ~0o070  # what one group might read is not for another
+    os.fchmod(descriptor, mode)  # whatever the umask
 
 
 def _sync_folder(folder: Path) -> None:

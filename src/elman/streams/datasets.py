@@ -10,6 +10,8 @@ from elman.streams.folders import ENVIRONMENT_VARIABLE, cache_folder, data_folde
 from elman.streams.puma import puma32
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from elman.streams.stream import Stream
 
 
@@ -106,10 +108,26 @@ def load(name: str) -> Stream:
     if name.lower() == "puma32fm":
         return puma32()
     wanted = dataset(name)
+    path = dataset_file(wanted.name)
+    assert path is not None
+    return read_csv(path, name=wanted.name)
+
+
+def dataset_file(name: str) -> Path | None:
+    """Return the file of a dataset by its name; None if no dataset is called so.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file is not there; the message says how to get it.
+    """
+    if name.lower() not in {*DATASETS, *_ALIASES}:
+        return None
+    wanted = dataset(name)
     path = find_file(wanted.name)
     if path is None:
         raise FileNotFoundError(_how_to_get(wanted))
-    return read_csv(path, name=wanted.name)
+    return path
 
 
 def _how_to_get(wanted: Dataset) -> str:

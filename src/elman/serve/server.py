@@ -1,0 +1,128 @@
+"""The server: uvicorn, with what it lacks against clients that dawdle, and an end that finishes its work."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from elman.serve.app import application
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterator
+
+    from elman.serve.app import Settings
+
+_GRACE_SECONDS = 30
+_KEEP_ALIVE_SECONDS = 75
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Server(uvicorn.Server):
+    """A server that tells its streams of events when it is about to end."""
+
+    def __init__(self, settings: Settings) -> None:
+        app, self.running = application(settings)
+        self.signal: int | None = None
+        config = uvicorn.Config(
+            app,
+            http=type("Limited", (Impatient,), {"header_seconds": settings.limits.header_seconds}),
+            ws="none",
+            lifespan="on",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            limit_concurrency=settings.limits.connections,
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )
+        super().__init__(config)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Let SIGINT and SIGTERM end the server; whoever runs it says afterwards what they were."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        former = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in former.items():
+                signal.signal(number, handler)
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        """Note the signal, and end."""
+        self.signal = sig
+        super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End what would go on for ever, then finish the rest."""
+        if self.running.service is not None:
+            self.running.service.stopping.set()
+        await super().shutdown(sockets)
+
+
+class Impatient(HttpToolsProtocol):
+    """Closes a connection whose client does not finish the first lines of a request in time."""
+
+    header_seconds = 10.0
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Wait for the first lines from the beginning."""
+        super().connection_made(transport)
+        self._start_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing any more."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """Wait for the rest of the first lines."""
+        self._start_timer()
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Leave the rest to whoever reads the body."""
+        self._stop_timer()
+        super().on_headers_complete()
+
+    def _start_timer(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(self.header_seconds, self._give_up)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _give_up(self) -> None:
+        self._timer = None
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.close()
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at an address; port 0 takes one that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Connections inherit it: an answer's body does not wait until its head is acknowledged.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        listening.bind((host, port))
+        listening.listen(2048)  # whoever comes before the streams are there waits
+    except OSError:
+        listening.close()
+        raise
+    return listening

@@ -1,0 +1,236 @@
+"""The file behind a service: SQLite in WAL mode, with streams, their log, their snapshots and their answers.
+
+One thread writes (`writer`), others read through a connection of their own. Names of streams are values in a
+table; none of them becomes a path.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from elman.runs import lock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Sync: TypeAlias = Literal["full", "normal"]
+
+_FORMAT = 1
+_READ_AT_ONCE = 500  # bound variables of a statement, below every limit of SQLite
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS streams (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE,
+    setup TEXT NOT NULL, created REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS log (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, stream INTEGER NOT NULL, time REAL NOT NULL,
+    kind TEXT NOT NULL, how TEXT NOT NULL, body BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS log_of_stream ON log (stream, seq);
+CREATE TABLE IF NOT EXISTS snapshots (
+    stream INTEGER PRIMARY KEY, seq INTEGER NOT NULL, model BLOB NOT NULL, record BLOB NOT NULL
+);
+CREATE TABLE IF NOT EXISTS answers (
+    stream INTEGER NOT NULL, key TEXT NOT NULL, row INTEGER NOT NULL,
+    digest BLOB NOT NULL, answer BLOB NOT NULL,
+    PRIMARY KEY (stream, key)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS answers_by_row ON answers (stream, row);
+"""
+
+
+class Logged(NamedTuple):
+    """What was asked of a stream, as it came: enough to do it again."""
+
+    time: float
+    kind: str
+    """What it was: rows, ask, tell."""
+    how: str
+    """How its body is read, as JSON."""
+    body: bytes
+
+
+class Answered(NamedTuple):
+    """What was answered to something that may be sent again."""
+
+    key: str
+    row: int
+    """The number of the stream's rows at that time, by which it is forgotten one day."""
+    digest: bytes
+    """Of what was asked."""
+    answer: bytes
+
+
+class Snapshot(NamedTuple):
+    """A stream's model and what is known of how well it does, both as bytes."""
+
+    model: bytes
+    record: bytes
+
+
+class Kept(NamedTuple):
+    """A stream as the store has it."""
+
+    id: int
+    name: str
+    setup: dict[str, Any]
+    created: float
+
+
+class Store:
+    """The open file. While it is open no other process can open it as a store.
+
+    Parameters
+    ----------
+    path
+        The file; it is made where there is none.
+    sync
+        ``"full"``: what was committed survives a loss of power. ``"normal"``: it survives the end of the
+        process, however that comes; a loss of power may take the last commits, never the file's integrity.
+    """
+
+    def __init__(self, path: str | Path, sync: Sync = "full") -> None:
+        self.path = Path(path)
+        self._lock_path = self.path.with_name(self.path.name + ".lock")
+        self._lock: int | None = lock.acquire(self._lock_path)
+        self._connections: list[sqlite3.Connection] = []
+        try:
+            self._writing, self._reading = self._connect(sync), self._connect(sync)
+            self._make()
+        except sqlite3.DatabaseError as error:
+            self.close()
+            raise ValueError(f"{self.path}: not a store of elman ({error})") from error
+        except BaseException:
+            self.close()
+            raise
+        self._read_lock = threading.Lock()
+        self.sync = sync
+
+    def _connect(self, sync: Sync) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30)
+        self._connections.append(connection)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {sync.upper()}")
+        connection.execute("PRAGMA wal_autocheckpoint = 2000")  # pages, 8 MB: seldom enough to be no burden
+        connection.execute("PRAGMA trusted_schema = OFF")
+        return connection
+
+    def _make(self) -> None:
+        self._writing.executescript(_SCHEMA)
+        with self.transaction():
+            self._writing.execute("INSERT OR IGNORE INTO about VALUES ('format', ?)", (_FORMAT,))
+        found = self._writing.execute("SELECT value FROM about WHERE name = 'format'").fetchone()[0]
+        if found != _FORMAT:
+            raise ValueError(f"{self.path}: a store of format {found}, this elman reads {_FORMAT}")
+
+    def close(self) -> None:
+        """Write everything back into the one file and give it free."""
+        if self._lock is None:
+            return
+        for connection in self._connections:
+            connection.close()  # the last one checkpoints and removes the write-ahead log
+        lock.release(self._lock_path, self._lock)
+        self._lock = None
+
+    # Reading, from any thread
+
+    def streams(self) -> list[Kept]:
+        """Return all streams, the oldest first."""
+        rows = self._read("SELECT id, name, setup, created FROM streams ORDER BY id")
+        return [Kept(id_, name, json.loads(setup), created) for id_, name, setup, created in rows]
+
+    def snapshot(self, stream: int) -> Snapshot | None:
+        """Return the last snapshot of a stream, if there is one."""
+        rows = self._read("SELECT model, record FROM snapshots WHERE stream = ?", stream)
+        return Snapshot(*rows[0]) if rows else None
+
+    def behind(self, stream: int) -> Iterator[Logged]:
+        """Yield what was logged after the last snapshot, in order."""
+        after = 0
+        while True:
+            rows = self._read(
+                "SELECT seq, time, kind, how, body FROM log"
+                " WHERE stream = ? AND seq > ? ORDER BY seq LIMIT 100",
+                stream,
+                after,
+            )
+            for seq, *logged in rows:
+                after = seq
+                yield Logged(*logged)
+            if not rows:
+                return
+
+    def answered(self, stream: int, keys: list[str]) -> dict[str, Answered]:
+        """Return what is known of these keys."""
+        found = {}
+        for i in range(0, len(keys), _READ_AT_ONCE):
+            some = keys[i : i + _READ_AT_ONCE]
+            places = ",".join("?" * len(some))
+            rows = self._read(
+                f"SELECT key, row, digest, answer FROM answers WHERE stream = ? AND key IN ({places})",  # noqa: S608 - question marks
+                stream,
+                *some,
+            )
+            found.update({row[0]: Answered(*row) for row in rows})
+        return found
+
+    def _read(self, query: str, *values: Any) -> list[Any]:
+        with self._read_lock:
+            return self._reading.execute(query, values).fetchall()
+
+    # Writing, by one thread, within a transaction
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit what is written within, or nothing of it."""
+        self._writing.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._writing.execute("COMMIT")
+        except BaseException:
+            if self._writing.in_transaction:
+                self._writing.execute("ROLLBACK")
+            raise
+
+    def add_stream(self, name: str, setup: dict[str, Any], created: float) -> int:
+        """Keep a new stream and return its number."""
+        cursor = self._writing.execute(
+            "INSERT INTO streams (name, setup, created) VALUES (?, ?, ?)", (name, json.dumps(setup), created)
+        )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def set_setup(self, stream: int, setup: dict[str, Any]) -> None:
+        """Change what a stream was made from."""
+        self._writing.execute("UPDATE streams SET setup = ? WHERE id = ?", (json.dumps(setup), stream))
+
+    def remove_stream(self, stream: int) -> None:
+        """Forget a stream and all that belongs to it."""
+        for table in ("log", "snapshots", "answers"):
+            self._writing.execute(f"DELETE FROM {table} WHERE stream = ?", (stream,))  # noqa: S608 - of the line above
+        self._writing.execute("DELETE FROM streams WHERE id = ?", (stream,))
+
+    def append(self, stream: int, entries: Iterable[Logged], answers: Iterable[Answered]) -> None:
+        """Write what was asked, and what was answered to what may be sent again."""
+        self._writing.executemany(
+            "INSERT INTO log (stream, time, kind, how, body) VALUES (?, ?, ?, ?, ?)",
+            [(stream, *entry) for entry in entries],
+        )
+        self._writing.executemany(
+            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", [(stream, *answer) for answer in answers]
+        )
+
+    def keep(self, stream: int, snapshot: Snapshot, forget_before: int) -> None:
+        """Replace the snapshot, trim the log behind it and the answers to rows before a number."""
+        row = self._writing.execute("SELECT max(seq) FROM log WHERE stream = ?", (stream,)).fetchone()
+        self._writing.execute(
+            "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (stream, row[0] or 0, *snapshot)
+        )
+        self._writing.execute("DELETE FROM log WHERE stream = ?", (stream,))
+        self._writing.execute("DELETE FROM answers WHERE stream = ? AND row < ?", (stream, forget_before))

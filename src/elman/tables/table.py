@@ -1,0 +1,312 @@
+"""A table in files or of a query, read by DuckDB in blocks, in order and in bounded memory."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from elman._core import core
+from elman.tables import _sql
+from elman.tables._lines import LineFinder
+from elman.tables._relation import MORE, Relation, database_errors, is_query, relation
+from elman.tables._understand import understand
+from elman.tables.block import Bad, Block, Report
+from elman.tables.column import Column, key_column
+from elman.tables.options import ReadingOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+_BLOCK_ROWS = 4096
+_SWALLOWED_LINES = 50
+
+
+class Table:
+    """A table whose columns have been understood; made by `open_table`.
+
+    Attributes
+    ----------
+    name, label
+        What it is called in headings, and in messages.
+    inputs, target
+        The columns that are learned from, and the one that is predicted.
+    time
+        The column that says when a row was, None if there is none.
+    left_out
+        Columns that are not read, each with the reason.
+    notes
+        What is worth saying of how it is read.
+    """
+
+    def __init__(
+        self,
+        relation: Relation,
+        columns: list[Column],
+        target: Column,
+        time: Column | None,
+        options: ReadingOptions,
+    ) -> None:
+        self.label = relation.label
+        self.name = "query" if is_query(relation.label) else _short_name(relation.label)
+        self.inputs, self.target, self.time = columns, target, time
+        self.left_out: dict[str, str] = {}
+        self.notes: list[str] = []
+        self.key: Column | None = None
+        self._relation, self._options = relation, options
+        self._stack = ExitStack()
+
+    def keyed_by(self, name: str) -> None:
+        """Let every row say whom it belongs to: a column that is not among the inputs."""
+        self.key = key_column(name, self._relation.names, self.left_out)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def described(self) -> dict[str, Any]:
+        """Return how the columns are read, as JSON values, to read them so again."""
+        return {
+            "inputs": [each.described() for each in self.inputs],
+            "target": self.target.described(),
+            "time": None if self.time is None else self.time.name,
+            "left_out": self.left_out,
+        }
+
+    def blocks(self, report: Report = lambda _: None) -> Iterator[Block]:
+        """Yield the rows from the beginning; `report` hears of every line that is passed over."""
+        relation, types, missing = self._relation, self._relation.types, self._options.missing
+        used = [*self.inputs, self.target]
+        read = [*used] if self.time is None or self.time in used else [*used, self.time]
+        values = [f"{_sql.value(each, types, missing)} as v{i}" for i, each in enumerate(read)]
+        offset = [] if self.time is None else [self._offset()]
+        keys = [] if self.key is None else [f"{_sql.value(self.key, types, missing)}"]
+        numbers = [*(f"v{i}" for i in range(len(read))), *offset, *keys, f"{self._first_bad(read)} as wrong"]
+        cells = f"case when wrong is not null then {self._cells()} end"
+        finder = LineFinder(relation) if relation.has_lines else None
+        with closing(relation.connection.cursor()) as cursor:
+            with database_errors(self.label):
+                # In three steps, so that a cell is read once.
+                inner = f"select *, {', '.join(values)} from {relation.sql}"
+                cursor.execute(f"select {', '.join(numbers)}, {cells} from ({inner})")
+            while rows := self._fetched(cursor):
+                for part, bad in _parts(rows):
+                    if part:
+                        yield self._block(part, read)
+                    if bad is not None:
+                        report(self._told(bad, read, finder))
+            for hidden in self._hidden(cursor):
+                report(hidden)
+
+    def _fetched(self, cursor: Any) -> list[tuple[Any, ...]]:
+        with database_errors(self.label):
+            rows: list[tuple[Any, ...]] = cursor.fetchmany(_BLOCK_ROWS)
+            return rows
+
+    def _block(self, rows: list[tuple[Any, ...]], read: list[Column]) -> Block:
+        n = len(self.inputs)
+        values = np.empty((len(rows), len(read) + (self.time is not None)))
+        core.fill(rows, values)
+        X, y = np.ascontiguousarray(values[:, :n]), np.ascontiguousarray(values[:, n : n + 1])
+        key = None if self.key is None else [row[-3] or "" for row in rows]
+        if self.time is None:
+            return Block(X, y, key=key)
+        offset = values[:, -1]
+        time = np.ascontiguousarray(values[:, read.index(self.time)])
+        return Block(X, y, time, None if np.isnan(offset).all() else np.ascontiguousarray(offset), key)
+
+    def _offset(self) -> str:
+        """Return the expression of how far the clock of a row is ahead of UTC, null where nothing says it."""
+        assert self.time is not None
+        return _sql.offset(f"c{self.time.places[0]}") if self.time.form == "zoned" else "null::double"
+
+    def _first_bad(self, read: list[Column]) -> str:
+        """Return the expression of what is wrong: the number of a column, -1 for too few or many cells."""
+        relation = self._relation
+        cases = []
+        if relation.has_lines:
+            cases.append(f"when c{len(relation.names) - 1} is null or {MORE} is not null then -1")
+        for i, each in enumerate(read):
+            condition = _sql.bad(each, f"v{i}", relation.types, self._options.missing)
+            if condition is not None:
+                cases.append(f"when {condition} then {i}")
+        return f"case {' '.join(cases)} end" if cases else "null"
+
+    def _cells(self) -> str:
+        cells = [f"c{i}::varchar" for i in range(len(self._relation.names))]
+        if self._relation.has_lines:
+            cells.append(MORE)
+        return f"[{', '.join(cells)}]"
+
+    def _told(self, row: tuple[Any, ...], read: list[Column], finder: LineFinder | None) -> Bad:
+        *_, wrong, cells = row
+        if any((cell or "").count("\n") > _SWALLOWED_LINES for cell in cells):
+            raise ValueError(
+                f"{self.label}: a quote that is opened is not closed for many lines: {cells[0]!r}"
+            )
+        line = None if finder is None else finder.find(cells)
+        text = self._relation.separator.join(cell for cell in cells if cell is not None)
+        names = self._relation.names
+        if [cell.strip() for cell in cells if cell is not None] == names:
+            return Bad(line, "the header comes again", text)
+        if wrong == -1:
+            found = sum(cell is not None for cell in cells)
+            count = f"{found}" if found <= len(names) else f"more than {len(names)}"
+            return Bad(line, f"{count} cells where {len(names)} are expected", text)
+        return Bad(line, read[wrong].refusal(cells), text)
+
+    def _hidden(self, cursor: Any) -> Iterator[Bad]:
+        """Yield the lines that DuckDB has passed over by itself: too long, or not in its encoding."""
+        if not self._relation.has_lines:
+            return
+        with database_errors(self.label):
+            found = cursor.execute(
+                "select line, any_value(error_message), any_value(csv_line) from reject_errors "
+                "group by line order by line"
+            ).fetchall()
+            cursor.execute("drop table reject_errors; drop table reject_scans")
+        for line, message, text in found:
+            yield Bad(int(line), message, text or "")
+
+
+def _parts(rows: list[tuple[Any, ...]]) -> Iterator[tuple[list[tuple[Any, ...]], tuple[Any, ...] | None]]:
+    """Yield runs of good rows, each with the bad row behind it if there is one."""
+    begin = 0
+    for i, row in enumerate(rows):
+        if row[-2] is not None:
+            yield rows[begin:i], row
+            begin = i + 1
+    yield rows[begin:], None
+
+
+def open_table(
+    source: str,
+    target: str | None = None,
+    *,
+    ignore: Collection[str] = (),
+    options: ReadingOptions | None = None,
+    known: dict[str, Any] | None = None,
+) -> Table:
+    """Open a table: a file (CSV, Parquet, JSON lines; gzip, zstd), a pattern of files, or a query.
+
+    Parameters
+    ----------
+    source
+        The file, the pattern or the query.
+    target
+        Name of the column to predict; the last one that holds numbers if not said.
+    ignore
+        Names of columns to leave out.
+    options
+        How to read it, where looking at it is not enough.
+    known
+        How it was `described` before; then that is not found out again.
+
+    Raises
+    ------
+    ValueError
+        If it is no table, or has no such columns; the message says what to do.
+    """
+    options = options or ReadingOptions()
+    with ExitStack() as stack:
+        found = relation(source, options, stack)
+        table = _opened(found, target, set(ignore), options, known)
+        table.notes = [*found.notes, *table.notes]
+        table._stack = stack.pop_all()  # noqa: SLF001 - one of this module
+        return table
+
+
+def _opened(
+    found: Relation,
+    target: str | None,
+    ignore: set[str],
+    options: ReadingOptions,
+    known: dict[str, Any] | None,
+) -> Table:
+    if known is not None:
+        return _known(found, options, known)
+    for name in [*ignore, *options.text, *filter(None, [options.time, target])]:
+        if name not in found.names:
+            raise ValueError(f"{found.label} has no column {name!r}; it has {', '.join(found.names)}")
+    if target is not None and target in ignore:
+        raise ValueError(f"{found.label}: column {target!r} is the target and cannot be ignored")
+    with database_errors(found.label):
+        understood = understand(found, options, ignore, target or found.names[-1])
+    chosen = _target(found, understood.columns, target)
+    if not any(each is chosen for each in understood.columns):
+        raise ValueError(f"{found.label}: column {chosen.name!r} cannot be the target")
+    time = _time(understood.columns, chosen, options)
+    inputs = [each for each in understood.columns if each is not chosen]
+    table = Table(found, inputs, chosen, time, options)
+    table.left_out, table.notes = understood.left_out, understood.notes
+    return table
+
+
+def _known(found: Relation, options: ReadingOptions, known: dict[str, Any]) -> Table:
+    """Return a table whose columns were understood before."""
+    inputs = [Column.of(each) for each in known["inputs"]]
+    target = Column.of(known["target"])
+    for each in [*inputs, target]:
+        if max(each.places) >= len(found.names):
+            raise ValueError(f"{found.label} has no column {each.name!r} as it had when the state was saved")
+    time = next((each for each in inputs if each.name == known["time"]), None)
+    table = Table(found, inputs, target, time, options)
+    table.left_out = dict(known["left_out"])
+    return table
+
+
+def _target(found: Relation, columns: list[Column], target: str | None) -> Column:
+    """Return the column to predict: the one asked for, or the last; it must hold numbers."""
+    if target is None:
+        unnamed = {f"column{i}" for i in range(len(found.names) + 1)}
+        last = next((each for each in reversed(columns) if each.name not in unnamed), None)
+        last = last or (columns[-1] if columns else None)
+        if last is None:
+            raise ValueError(f"{found.label} has no column that can be read")
+        if last.kind != "number":
+            numbers = [each.name for each in columns if each.kind == "number"]
+            raise ValueError(
+                f"{found.label}: the last column, {last.name!r}, holds {_plural(last)} and is no target: "
+                f"--target names the one to predict{_among(numbers)}"
+            )
+        return last
+    chosen = next((each for each in columns if each.name == target), None)
+    if chosen is None or chosen.kind != "number":
+        what = "no values" if chosen is None else _plural(chosen)
+        numbers = [each.name for each in columns if each.kind == "number"]
+        raise ValueError(
+            f"{found.label}: the target must hold numbers, but {target!r} holds {what}{_among(numbers)}"
+        )
+    return chosen
+
+
+def _plural(column: Column) -> str:
+    return "text" if column.kind == "text" else "dates"
+
+
+def _among(names: list[str]) -> str:
+    return f"; {', '.join(names)} would do" if names else "; no column holds numbers"
+
+
+def _time(columns: list[Column], target: Column, options: ReadingOptions) -> Column | None:
+    """Return the column that says when a row was: the one asked for, or the first that holds dates."""
+    if options.time is None:
+        return next((each for each in columns if each.is_time and each is not target), None)
+    asked = next((each for each in columns if each.name == options.time), None)
+    if asked is None or not asked.is_time:
+        raise ValueError(
+            f"--time {options.time}: that column does not hold dates that can be read; --date-format says "
+            "how they are written, such as %d.%m.%Y"
+        )
+    return asked
+
+
+def _short_name(label: str) -> str:
+    name = Path(label).name
+    for ending in (".gz", ".zst", ".csv", ".parquet", ".json", ".ndjson", ".jsonl", ".tsv", ".txt"):
+        name = name.removesuffix(ending)
+    return name
