@@ -29,6 +29,7 @@ def write(model, changed, prefix=None):
 
 def sized(model, n_inputs, n_outputs=None):
     """Give a new model its compiled part; `n_outputs` None for targets that are plain numbers."""
-    outputs = Outputs(n_outputs or 1, n_outputs is None, model._outputs.probability)
-    model._adopt(Columns(n_inputs), outputs)
+    outputs = Outputs(n_outputs or 1, n_outputs is None, model._outputs.bounds)
+    columns = Columns(n_inputs)
+    model._keep(model._fitting(columns, outputs), columns, outputs)
     return model

@@ -5,10 +5,15 @@ import numpy as np
 import inside
 import naive
 from elman import EKF, RLS, SRNN, WOGD, Committee, Gradient, Linear, Member, OnlineRNN
+from elman.configuration.readouts import LastValue, Mean, RecentMean
 
 LINEAR = Member("linear", Linear(), WOGD(window=1), RLS(forgetting=0.99), lagged=True)
 FILTER = Member("filter", SRNN(3), EKF(lookback=3), Gradient(skip=True))
 WINDOW = Member("window", SRNN(4), WOGD(window=8, rate=0.05), Gradient(), lagged=True)
+SIMPLE = tuple(
+    Member(name, Linear(), WOGD(window=1), says)
+    for name, says in (("last value", LastValue()), ("recent mean", RecentMean()), ("mean", Mean()))
+)
 MEMBERS = (LINEAR, FILTER, WINDOW)
 
 
@@ -47,20 +52,34 @@ class Network:
         learner = OnlineRNN(member.cell, member.training, member.readout, scale=False, dtype=model.dtype)
         self.learner = inside.sized(learner, model._columns.count + model.lags * member.lagged, 1)
         inside.write(self.learner, inside.arrays(model, f"output{k}.member{i}."))
+        self.tickets = []
 
     def predict(self, row):
         return self.learner.predict_one(row)
 
-    def learn(self, row, target):
-        self.learner.learn_one(row, target)
+    def ask(self, row):
+        self.tickets.append(self.learner.ask(row))
+
+    def tell(self, row, target):
+        self.learner.tell(self.tickets[row], target)
 
 
 def oracle(model):
     """The oracle of a committee that knows its sizes and has seen nothing."""
     n_outputs = model._outputs.count
     members = [
-        naive.Member(Network(model, k, i), [k], member.lagged)
+        naive.Member(None, [k], lagged=False, says=member.name)
+        if member in SIMPLE
+        else naive.Member(Network(model, k, i), [k], member.lagged)
         for k in range(n_outputs)
         for i, member in enumerate(model.members)
     ]
-    return naive.Committee(members, model._columns.count, n_outputs, model.lags)
+    bounds = model._outputs.bounds
+    return naive.Committee(
+        members,
+        model._columns.count,
+        n_outputs,
+        model.lags,
+        lowest=bounds.lowest,
+        highest=bounds.highest,
+    )

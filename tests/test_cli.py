@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import elman
 from elman import runs
 from elman.cli import app
+from elman.tables import Block
 
 
 def invoke(*arguments):
@@ -245,7 +246,7 @@ def test_markup_and_control_characters_in_names_are_shown_and_not_obeyed(tmp_pat
 def test_markup_in_the_keys_of_a_state_is_shown(tmp_path):
     run = runs.begin("SRNN-SGD", ["a"], ["y"], lags=1, seed=1, options={})
     run.setup["[/bold]"] = run.setup["model"] = "[/red]"
-    run.learn(np.ones((3, 1)), np.ones((3, 1)))
+    run.learn(Block(np.ones((3, 1)), np.ones((3, 1))))
     (tmp_path / "state").write_bytes(run.to_bytes())
     (tmp_path / "rows.csv").write_text("a,y\n" + "1,1\n" * 5)
 

@@ -1,5 +1,6 @@
 """`elman run -`: a conversation line by line, and what survives of it when the process does not."""
 
+import json
 import os
 import random
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -14,7 +16,8 @@ import processes
 from elman import runs
 from elman.cli.signals import StopSignals
 
-SMALL = ("--model", "SRNN-SGD", "--hidden", "4", "--lags", "2", "--target", "y")
+SMALL_MODEL = ("--model", "SRNN-SGD", "--hidden", "4", "--lags", "2")
+SMALL = (*SMALL_MODEL, "--target", "y")
 KILLS = 20
 ROWS = 20_000
 
@@ -237,6 +240,38 @@ def test_killed_at_random_moments_it_predicts_as_if_it_had_not_been(rows, tmp_pa
     assert len(whole.read_text().splitlines()) == 1 + ROWS
 
 
+def test_killed_and_resumed_parquet_and_csv_give_what_one_run_gives(tmp_path):
+    """Rows with dates and words; in the CSV file some lines are bad."""
+    query = (
+        "select timestamp '2024-01-01' + to_hours(i) as time, ['rain', 'sun', 'fog'][1 + i % 3] as weather, "
+        "sin(i / 7) as wave, cos(i / 5) + i % 3 as load from range(1500) t(i)"
+    )
+    duckdb.sql(f"copy ({query}) to '{tmp_path}/rows.parquet' (format parquet)")
+    duckdb.sql(f"copy ({query}) to '{tmp_path}/rows.csv' (format csv)")
+    lines = (tmp_path / "rows.csv").read_text().splitlines()
+    (tmp_path / "rows.csv").write_text(
+        "\n".join(line + "\n1,2" * (i % 100 == 9) for i, line in enumerate(lines))
+    )
+    chance = random.Random(5)
+    outcomes = []
+    for file in (tmp_path / "rows.parquet", tmp_path / "rows.csv"):
+        whole, parts, state = (tmp_path / f"{file.suffix}{name}" for name in (".whole", ".parts", ".state"))
+        processes.start("run", file, *SMALL_MODEL, "--predictions", whole, standard_input=os.devnull).join()
+        durable = ("--predictions", parts, "--save", state, "--resume", state, "--every", 20)
+        for _ in range(4):
+            process = processes.start("run", file, *SMALL_MODEL, *durable, standard_input=os.devnull)
+            for _ in range(chance.randint(2, 6)):
+                _wait_until_it_saves(process, state)
+            process.kill()
+            process.join()
+        processes.start("run", file, *SMALL_MODEL, *durable, standard_input=os.devnull).join()
+        assert parts.read_bytes() == whole.read_bytes()
+        outcomes.append(whole.read_text())
+
+    assert len(outcomes[0].splitlines()) == 1501
+    assert outcomes[0] == outcomes[1]  # and a bad line is as if it were not there
+
+
 def _wait_until_it_saves(process, state):
     before = state.stat().st_mtime_ns if state.exists() else None
     while process.is_alive() and (not state.exists() or state.stat().st_mtime_ns == before):
@@ -250,7 +285,7 @@ def test_a_bad_line_does_not_count_as_read_and_may_be_sent_again(tmp_path):
     expected = answers_of(whole)
     state = tmp_path / "state"
     first = subprocess.run(
-        command("-", *SMALL, "--save", state),
+        command("-", *SMALL, "--save", state, "--on-error", "stop"),
         input="\n".join(["a,b,y", *good, bad, "5,6,7"]),
         capture_output=True,
         text=True,
@@ -290,7 +325,48 @@ def test_a_row_whose_answer_nobody_took_does_not_count_as_read(tmp_path):
 
     samples = [(np.array([float(i)]), float(i)) for i in range(5)]
     with runs.StateFile(tmp_path / "state") as state, pytest.raises(runs.Stopped):
-        runs.Session(run, state).converse(iter(samples), gone)
+        runs.Session(run, state).converse(runs.as_blocks(samples, 1), gone)
     saved = runs.Run.from_bytes((tmp_path / "state").read_bytes())
 
     assert (saved.rows, saved.position.samples, saved.open) == (2, 2, {})
+
+
+# Lines that cannot be read
+
+
+def damaged(lines, every=100):
+    """The lines of a pipe with others among them that cannot be read, one in a hundred."""
+    kinds = ["", "1", "a,b,c,d,e", "x,y,z", '"1,2', "1,2,inf", "\x00\x01", "1;2;3"]
+    out = [lines[0]]
+    for i, line in enumerate(lines[1:]):
+        out.append(line)
+        if i % every == every // 2:
+            out.append(kinds[1 + (i // every) % (len(kinds) - 1)])
+    return out
+
+
+def test_a_pipe_with_damaged_lines_runs_to_its_end_as_if_they_were_not_there(rows, tmp_path):
+    lines = rows.read_text().splitlines()[:400]
+    (tmp_path / "good.csv").write_text("\n".join(lines))
+    expected = answers_of(tmp_path / "good.csv")
+    broken = b"\n".join(line.encode() for line in damaged(lines)) + b"\n\xff\xfe,1,2\n"
+    finished = subprocess.run(
+        command("-", *SMALL, "--rejects", tmp_path / "bad.csv"), input=broken, capture_output=True, check=True
+    )
+    answered = finished.stdout.decode().splitlines()
+
+    assert [line for line in answered if line != ",,"] == expected
+    assert answered.count(",,") == 5
+    assert len((tmp_path / "bad.csv").read_text().splitlines()) >= 6
+    assert " ".join(finished.stderr.decode().split()).count("passed over, as others like it will be") == 1
+
+
+def test_json_in_a_pipe_is_an_object_a_line(rows):
+    lines = rows.read_text().splitlines()[:20]
+    finished = subprocess.run(
+        command("-", *SMALL, "--json"), input="\n".join(lines), capture_output=True, text=True, check=True
+    )
+    answers = [json.loads(line) for line in finished.stdout.splitlines()]
+
+    assert len(answers) == 19
+    assert all(set(answer) == {"prediction", "low", "high"} for answer in answers)

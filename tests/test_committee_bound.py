@@ -10,7 +10,8 @@ from hypothesis.extra import numpy as arrays
 
 import inside
 import naive
-from small_committees import FILTER, LINEAR, WINDOW, alone, small, stream
+from naive.mixture import SLOW_DISCOUNT
+from small_committees import FILTER, LINEAR, SIMPLE, WINDOW, alone, small, stream
 
 ROUNDING = 1e-9  # of the squares of forecasts and targets, which the differences of losses are made of
 
@@ -18,7 +19,8 @@ ROUNDING = 1e-9  # of the squares of forecasts and targets, which the difference
 class Bound:
     """Both sides of the bound, from nothing but forecasts, answers and targets; everything discounted."""
 
-    def __init__(self, n_members):
+    def __init__(self, n_members, discount=naive.DISCOUNT):
+        self.discount = discount
         self.excess = np.zeros(n_members)  # of the losses of the answers over those of each member
         self.variation = np.zeros(n_members)  # V
         self.potential = 0.0  # Phi
@@ -29,8 +31,8 @@ class Bound:
         self.size = 0.0
 
     def take(self, forecasts, answer, target):
-        g = naive.DISCOUNT
-        gains = 2 * (answer - target) * (answer - forecasts)
+        g = self.discount
+        gains = naive.gains(forecasts, answer, target)
         within = naive.brought_back(gains, self.range)
         ratios = within**2 / (self.range + self.variation) if self.range > 0 else np.zeros_like(gains)
         self.potential = g * self.potential + ratios.sum() / g
@@ -52,7 +54,7 @@ class Bound:
         """What the corollary says of Phi."""
         if not self.ranges:
             return 0.0
-        g = naive.DISCOUNT
+        g = self.discount
         spread = (1 + 1 / (1 - g)) * max(self.ranges) / min(self.ranges)
         faded = math.log(1 / g) / (1 - g)
         return len(self.excess) / (g * math.log(2)) * (math.log(spread) + faded)
@@ -62,14 +64,38 @@ class Bound:
         assert self.potential <= self.largest_potential * (1 + ROUNDING)
 
 
+class Bounds:
+    """The bounds of the two mixtures, and that of the answer: of the third plus that of the fast one."""
+
+    def __init__(self, n_members):
+        self.fast, self.slow = Bound(n_members), Bound(n_members, SLOW_DISCOUNT)
+        self.above = Bound(2)
+        self.excess = np.zeros(n_members)  # of the losses of the answer over those of each member
+
+    def take(self, forecasts, layers, answer, target):
+        self.above.take(layers, answer, target)
+        self.fast.take(forecasts, layers[0], target)
+        self.slow.take(forecasts, layers[1], target)
+        self.excess = naive.DISCOUNT * self.excess + (answer - target) ** 2 - (forecasts - target) ** 2
+
+    @property
+    def right(self):
+        return self.above.right[0] + self.fast.right
+
+    def check(self):
+        for bound in (self.fast, self.slow, self.above):
+            bound.check()
+        assert np.all(self.excess <= self.right + ROUNDING * self.fast.size)
+
+
 def bounds_of(forecasts, targets):
-    """The mixture runs over the forecasts (n, n_members) and the bound is checked after every row."""
-    mixture, bound = naive.Mixture(forecasts.shape[1]), Bound(forecasts.shape[1])
+    """The mixtures run over the forecasts (n, n_members) and the bounds are checked after every row."""
+    trust, bounds = naive.Trust(forecasts.shape[1]), Bounds(forecasts.shape[1])
     for row, target in zip(forecasts, targets, strict=True):
-        bound.take(row, mixture.combine(row), target)
-        bound.check()
-        mixture.learn(row, target)
-    return bound
+        bounds.take(row, trust.layers(row), trust.combine(row), target)
+        bounds.check()
+        trust.learn(row, target)
+    return bounds
 
 
 def streams(size):
@@ -105,7 +131,7 @@ def test_the_bound_says_something():
 
     bound = bounds_of(forecasts, targets)
 
-    assert np.all(bound.right < bound.losses / 3)
+    assert np.all(bound.right < bound.fast.losses / 3)
 
 
 def test_equal_weights_break_the_bound():
@@ -121,14 +147,13 @@ def test_equal_weights_break_the_bound():
 # Compiled: what the members forecast is known from committees of one
 
 
-def scales_before(y):
-    """Mean and deviation of the targets before each row, and whether they have varied."""
+def varied_before(y):
+    """Whether the targets had varied before each row."""
     scaler, rows = naive.Scaler(), []
     for value in y:
-        rows.append((scaler.mean, scaler.sd, scaler.varies))
+        rows.append(scaler.varies)
         scaler.observe(value)
-    mean, deviation, varied = np.array(rows).T
-    return mean, deviation, varied > 0
+    return np.array(rows)
 
 
 def compiled_bound(members, X, y):
@@ -136,14 +161,13 @@ def compiled_bound(members, X, y):
     singles = [alone(model, i) for i in range(len(members))]
     answers = model.run(X, y)
     forecasts = np.stack([single.run(X, y) for single in singles], axis=1)
-    mean, deviation, varied = scales_before(y)
-    counted = varied & ~np.isnan(y)
-    bound = Bound(len(members))
-    for t in np.flatnonzero(counted):
-        standardised = (np.array([*forecasts[t], answers[t], y[t]]) - mean[t]) / deviation[t]
-        bound.take(standardised[:-2], standardised[-2], np.clip(standardised[-1], -10, 10))
-        bound.check()
-    return bound, model
+    expected = naive.Trust(len(members))
+    bounds = Bounds(len(members))
+    for t in np.flatnonzero(varied_before(y) & ~np.isnan(y)):
+        bounds.take(forecasts[t], expected.layers(forecasts[t]), answers[t], y[t])
+        bounds.check()
+        expected.learn(forecasts[t], y[t])
+    return bounds, model
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -151,10 +175,12 @@ def test_the_bound_holds_for_the_compiled_committee(missing):
     X, y = stream(2500, missing=missing)
     y[1200:] *= -1
 
-    bound, model = compiled_bound([LINEAR, FILTER, WINDOW], X, y)
+    bounds, model = compiled_bound([LINEAR, FILTER, WINDOW, *SIMPLE], X, y)
 
-    assert bound.excess.shape == (3,)
-    assert np.all(np.abs(bound.variation - inside.arrays(model)["output0.variation"]) < 1e-6)
+    arrays = inside.arrays(model)
+    variation = arrays["output0.unit_of_regret"] ** 4 * arrays["output0.variation"]
+    assert bounds.excess.shape == (6,)
+    assert np.allclose(bounds.fast.variation, variation, rtol=1e-6, atol=1e-6)
 
 
 @settings(max_examples=40, deadline=None)

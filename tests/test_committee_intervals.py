@@ -82,7 +82,8 @@ def test_explain_before_and_after():
 
     model.run(X[1:], y[1:])
 
-    lines = model.explain().splitlines()
+    head, members, inputs = model.explain().split("\n\n")
+    lines = [*head.splitlines(), "", *members.splitlines()]
     assert lines[0] == "Committee after 1,200 samples, 1,199 with a target"
     assert lines[1] == "changes of the stream: none noticed"
     assert lines[3].split() == ["weight", "error", "recent"]
@@ -92,6 +93,7 @@ def test_explain_before_and_after():
     for name, weight in model.weights.items():
         assert table[name][0] == pytest.approx(weight, abs=5e-4)
     assert float(lines[4].split()[1]) <= min(row[1] for row in table.values())
+    assert inputs.split()[:2] == ["input", "importance"]
 
 
 def test_explain_shows_several_outputs():

@@ -11,7 +11,7 @@ import naive
 from elman import _core
 from inside import arrays, sized, write
 from naive.quantiles import LEVELS, normal_quantile
-from small_committees import FILTER, LINEAR, MEMBERS, WINDOW, oracle, small, stream
+from small_committees import FILTER, LINEAR, MEMBERS, SIMPLE, WINDOW, oracle, small, stream
 
 
 def followed(model, expected, X, y, coverage=0.9):
@@ -28,16 +28,20 @@ def assert_equal(actual, expected, tolerance=1e-8):
 
 
 def assert_same_standing(model, expected, tolerance=1e-8):
-    shares, recent, mean, alarms, last = model._native.standing()
+    shares, recent, mean, _, alarms, last = model._native.standing()
     assert np.max(np.abs(shares - expected.weights)) < tolerance
-    assert np.max(np.abs(recent[0] - expected.recent_errors)) < tolerance
-    assert np.max(np.abs(mean[0] - expected.mean_errors)) < tolerance
+    assert np.allclose(recent, expected.recent_errors, rtol=tolerance, atol=tolerance)
+    assert np.allclose(mean, expected.mean_errors, rtol=tolerance, atol=tolerance)
     assert (alarms, last) == (expected.drift.alarms, expected.drift.last_alarm)
     assert (model.n_samples, model.steps) == (expected.samples, expected.steps)
     state = arrays(model)
     for k, (mixture, quantiles) in enumerate(zip(expected.mixtures, expected.quantiles, strict=True)):
-        assert np.allclose(state[f"output{k}.regret"], mixture.regret, rtol=tolerance, atol=tolerance)
-        assert np.allclose(state[f"output{k}.range"], mixture.range, rtol=tolerance)
+        unit = state[f"output{k}.unit_of_regret"].item()
+        for prefix, layer in (("", mixture.fast), ("slow.", mixture.slow), ("above.", mixture.above)):
+            of_layer = f"output{k}.{prefix}"
+            scale = tolerance * max(layer.range, 1) ** 0.5
+            assert np.allclose(unit**2 * state[f"{of_layer}regret"], layer.regret, rtol=1e-5, atol=scale)
+            assert np.allclose(unit**4 * state[f"{of_layer}range"], layer.range, rtol=1e-5)
         assert np.allclose(state[f"output{k}.quantiles"], quantiles.quantiles, rtol=0, atol=tolerance)
         assert np.allclose(state[f"output{k}.error_variance"], quantiles.variance, rtol=tolerance)
     assert np.allclose(state["drift_excess"], expected.drift.excess, rtol=0, atol=1e-6)
@@ -53,6 +57,26 @@ def test_answers_intervals_weights_and_errors_follow_the_oracle(lags, n_features
 
     assert_equal(*followed(model, expected, X, y))
     assert_same_standing(model, expected)
+
+
+@pytest.mark.parametrize("n_outputs", [None, 2])
+def test_simple_members_follow_the_oracle(n_outputs):
+    X, y = stream(300, 3, n_outputs, missing=0.1)
+    model = sized(small([LINEAR, *SIMPLE]), 3, n_outputs)
+    expected = oracle(model)
+
+    assert_equal(*followed(model, expected, X, y))
+    assert_same_standing(model, expected)
+
+
+def test_bounds_follow_the_oracle():
+    X, y = stream(300)
+    model = sized(small([LINEAR, FILTER, *SIMPLE], lowest=3, highest=6.5), 3)
+
+    actual, expected = followed(model, oracle(model), X, y.clip(3, 6.5))
+
+    assert_equal(actual, expected)
+    assert (actual.min(), actual.max()) == (3, 6.5)
 
 
 def test_every_output_is_answered_as_by_a_committee_of_its_own():
@@ -222,7 +246,7 @@ def test_the_drift_meter_is_silent_on_equal_errors_and_speaks_once_at_a_jump():
 
 
 def test_every_member_counts_in_these_tests():
-    X, y = stream(600)
+    X, y = stream(300)
     model = small()
     model.run(X, y)
 

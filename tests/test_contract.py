@@ -11,7 +11,10 @@ from elman.configuration.cells import Cell
 from elman.configuration.training import Training
 
 SKIP = Gradient(skip=True)
-LENGTH = {"WOGD": {"window": 6}}  # of what a training looks back at; the others call it lookback
+LENGTH = {
+    "WOGD": {"window": 6},
+    "HessianFree": {"window": 6},
+}  # of what a training looks back at; the others call it lookback
 OPTIONS = {"Clockwork": {"n_hidden": 5, "periods": (1, 2, 4)}, "Linear": {"readout": SKIP}}
 LINEAR = Member("linear", Linear(), WOGD(window=1), RLS(forgetting=0.99), lagged=True)
 FILTER = Member("filter", SRNN(3), EKF(lookback=3), SKIP)
@@ -22,6 +25,14 @@ def small(cell, training, **options):
     """What makes a small OnlineRNN of the parts of these names."""
     options = OPTIONS.get(cell, {"n_hidden": 4}) | LENGTH.get(training, {"lookback": 5}) | options
     return partial(OnlineRNN.named, f"{cell}-{training}", **options)
+
+
+# How WOGD's step may differ; with every cell.
+PACES = {
+    "momentum": {"momentum": 0.8, "nesterov": True},
+    "AdaGrad": {"adaptive": "adagrad"},
+    "auto": {"rate": "auto"},
+}
 
 
 committee = partial(Committee, [LINEAR, FILTER, WINDOW], lags=2)
@@ -35,6 +46,14 @@ MODELS = {
         f"SRNN-{name}, logistic": Make(small("SRNN", name, loss="logistic"), probability=True)
         for name in Training.by_name
     },
+    **{
+        f"{cell}-WOGD, {pace}": Make(small(cell, "WOGD", **options))
+        for cell in Cell.by_name
+        for pace, options in PACES.items()
+    },
+    "SRNN-WOGD, heavy ball and Adam": Make(small("SRNN", "WOGD", momentum=0.5, adaptive="adam")),
+    "SRNN-WOGD, auto, logistic": Make(small("SRNN", "WOGD", rate="auto", loss="logistic"), probability=True),
+    "SRNN-WOGD, auto, 2 outputs, lags": Make(small("SRNN", "WOGD", rate="auto", lags=2), n_outputs=2),
     "linear RLS": Make(partial(OnlineRNN, Linear())),
     "float64": Make(partial(OnlineRNN, SRNN(5), EKF(), dtype="float64")),
     "not scaled": Make(partial(OnlineRNN, SRNN(5), WOGD(window=10), scale=False)),

@@ -1,7 +1,5 @@
 """Tables of pandas, polars and pyarrow as rows: the same bits as dicts, column by column."""
 
-from datetime import UTC, datetime
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -111,11 +109,10 @@ def test_an_empty_table_is_no_rows(table):
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (["x", "y"], "text"),
-        ([datetime(2024, 1, 1, tzinfo=UTC)] * 2, "dates|numbers only"),
+        (["1", "2"], "is the text '1': pass a number"),
         ([1.0, np.inf], r"X\['a'\]\[1\] is inf: a feature must be a finite number"),
     ],
-    ids=["text", "dates", "infinity"],
+    ids=["numbers as text", "infinity"],
 )
 def test_a_bad_column_is_refused_by_name_and_nothing_is_learned(table, column, message):
     model = new()
@@ -123,7 +120,7 @@ def test_a_bad_column_is_refused_by_name_and_nothing_is_learned(table, column, m
     with pytest.raises((TypeError, ValueError), match=r"X\['a'\]") as caught:
         model.run(table({"b": [1.0, 2.0], "a": column}), [1.0, 2.0])
 
-    caught.match(f"{message}|numbers only")
+    caught.match(message)
     assert model.n_samples == 0
 
 

@@ -1,4 +1,4 @@
-"""River's own checks on every adapter, and what they do not check: that a prediction changes nothing."""
+"""River's own checks on every adapter, and what they do not check: a prediction alone changes nothing."""
 
 import copy
 import math
@@ -22,7 +22,7 @@ from river import (
 )
 from river import stream as river_stream
 
-from elman import LSTM, SRNN, WOGD, Adam, Gradient, Member, OnlineRNN
+from elman import EKF, LSTM, SRNN, WOGD, Adam, Gradient, Member, OnlineRNN
 from elman.integrations.river import (
     CommitteeMultiTargetRegressor,
     CommitteeRegressor,
@@ -200,9 +200,11 @@ def test_one_of_several_targets_may_be_missing():
     assert all(math.isfinite(value) for value in model.predict_one({"a": 1.0}).values())
 
 
-def test_text_is_refused_by_name():
+def test_text_where_a_number_belongs_is_refused_by_name():
+    model = OnlineRNNRegressor()
+    model.learn_one({"town": 1.0}, 1.0)
     with pytest.raises(TypeError, match=r"x\['town'\] must be a number, got 'Ankara'"):
-        OnlineRNNRegressor().learn_one({"town": "Ankara"}, 1.0)
+        model.learn_one({"town": "Ankara"}, 1.0)
 
 
 # Among River's own
@@ -264,3 +266,60 @@ def test_classifies():
     accuracy = evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
 
     assert accuracy.get() > 0.6
+
+
+# Targets that come late
+
+
+def delayed(n=120):
+    """Rows for River, two of them alike, and their targets."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n, 2)).round(3)
+    X[40] = X[37]
+    y = np.tanh(X[:, 0]) + 0.3 * np.roll(X[:, 1], 1)
+    return [dict(zip("ab", row, strict=True)) for row in X.tolist()], y.tolist()
+
+
+@pytest.mark.parametrize("delay", [1, 2, 15])
+def test_progressive_validation_with_a_delay_is_ask_and_tell(delay):
+    rows, targets = delayed()
+    answers = []
+
+    class Noting(OnlineRNNRegressor):
+        def predict_one(self, x):
+            answers.append(super().predict_one(x))
+            return answers[-1]
+
+    evaluate.progressive_val_score(
+        zip(rows, targets, strict=True), Noting(SRNN(4), EKF(), lags=1, seed=1), metrics.MAE(), delay=delay
+    )
+
+    model, tickets, expected = OnlineRNN(SRNN(4), EKF(), lags=1, seed=1), [], []
+    for i, row in enumerate(rows):  # River tells what is due before it asks
+        if i >= delay:
+            model.tell(tickets[i - delay], targets[i - delay])
+        tickets.append(model.ask(row))
+        expected.append(tickets[-1].prediction)
+    assert expected == answers
+
+
+def test_a_row_that_is_predicted_twice_is_one_row():
+    rows, targets = delayed()
+    once, twice = (OnlineRNNRegressor(SRNN(4), EKF(), seed=1) for _ in range(2))
+    for x, y in zip(rows, targets, strict=True):
+        assert once.predict_one(x) == twice.predict_one(dict(x)) == twice.predict_one(x)
+        once.learn_one(x, y)
+        twice.learn_one(x, y)
+
+    assert once.model.to_bytes() == twice.model.to_bytes()
+
+
+def test_what_would_be_leaves_no_trace():
+    rows, targets = delayed()
+    plain, curious = (OnlineRNNRegressor(SRNN(4), EKF(), seed=1) for _ in range(2))
+    for x, y in zip(rows, targets, strict=True):
+        curious.predict_one({"a": 9.0, "b": -9.0})
+        plain.learn_one(x, y)
+        curious.learn_one(x, y)
+
+    assert plain.model.to_bytes() == curious.model.to_bytes()

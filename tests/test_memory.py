@@ -45,6 +45,7 @@ COMMITTEE = "model = Committee([Member('linear', Linear(), WOGD(window=1), RLS()
 LOOP = "for x, target in zip(X, y): model.predict_one(x); model.interval_one(x); model.learn_one(x, target)"
 DICTS = "for x in X.tolist(): row = dict(zip('abc', x)); model.predict_one(row); model.learn_one(row, x[0])"
 SAVED = "for _ in range(200): elman.load(model.to_bytes())"
+LATE = "for x in X: t = model.ask(x); t.id % 9 == 0 or t.id % 70 or model.tell(t.id, 1.0)"
 REFUSED = """
     for _ in range(2000):
         for bad in ([1.0], ["x"] * 3, [1.0, 2.0, np.inf]):
@@ -64,8 +65,10 @@ GROWN = "model = Committee(); [model.learn_one({str(i): 1.0 for i in range(n + 1
         ("", DICTS),
         ("model.run(X[:100], y[:100])", SAVED),
         ("model.run(X[:100], y[:100])", REFUSED),
+        ("model.max_pending = 500; model.run(X[:100], y[:100])", "for x in X: model.ask(x)"),
+        ("model.max_pending = 500", LATE),
     ],
-    ids=["run", "loop", "dicts", "save and load", "refused rows"],
+    ids=["run", "loop", "dicts", "save and load", "refused rows", "questions", "late and lost truths"],
 )
 def test_memory_is_flat(make, prepare, work):
     assert growth(f"{make}\n{prepare}", work) < 2_000_000  # of the rows alone there are 6 MB
@@ -73,6 +76,13 @@ def test_memory_is_flat(make, prepare, work):
 
 def test_memory_is_flat_whatever_grows():
     assert growth("", GROWN, warm_up=10) < 10_000_000  # one model of 2 MB kept each time would be 20 MB
+
+
+def test_an_open_question_of_a_committee_takes_at_most_4_kB():
+    work = "for x in np.tile(X, 3)[:1000, :8]: model.ask(x)"
+
+    prepare = "model = Committee(); model.run(np.tile(X, 3)[:500, :8], y[:500])"
+    assert growth(prepare, work) < 10 * 1000 * 4000
 
 
 def test_wide_rows_take_little():

@@ -68,9 +68,10 @@ def without_seconds(rows):
 
 
 def test_everything_is_written(whole):
-    for name in ("table1", "table2", "figure1", "figure2", "checks", "tune", "about"):
+    for name in (*ITEMS, "checks", "tune", "about"):
         assert read(whole, name)
-    for name in ("figure1.svg", "figure1.png", "figure2.svg", "figure2.png", "report.html", "docs/paper.md"):
+    figures = [f"figure{i}.{kind}" for i in (1, 2, 3) for kind in ("svg", "png")]
+    for name in (*figures, "report.html", "docs/paper.md"):
         assert (whole / name).stat().st_size > 1000
 
 
@@ -134,11 +135,37 @@ def test_the_certified_runs_stay_within_the_bound(whole):
         assert row["high"] <= row["bound"]
 
 
+def test_every_training_of_today_is_compared_on_every_set_and_addition(whole):
+    rows = read(whole, "beyond")
+    names = {"puma8nh", "puma32fm", "kinematics", "addition2", "addition3"}
+
+    assert {row["dataset"] for row in rows} == names
+    for name in names:
+        mine = {row["model"] for row in checks.find(rows, dataset=name)}
+        assert mine == {"SRNN-WOGD", "SRNN-HessianFree", "SRNN-EKF", "Committee"}
+    assert all((row["mse"] is None) == row["dataset"].startswith("addition") for row in rows)
+
+
+def test_both_clocks_of_a_clockwork_are_compared(whole):
+    rows = read(whole, "clockwork")
+
+    assert len(rows) == 2 * 3
+    assert all(row["window_clock"] != row["stream_clock"] for row in rows)
+
+
+def test_an_addition_is_watched_to_the_end_with_projection_and_without(whole):
+    rows = read(whole, "figure3")
+
+    assert {row["projection_threshold"] for row in rows} == {7.5, 100.0}
+    assert all(0 <= row["low"] <= row["wrong"] <= row["high"] <= 1 for row in rows)
+    assert max(row["step"] for row in rows) == ROWS
+
+
 def test_the_report_is_one_file_that_says_simulated_and_needs_nothing_else(whole):
     report = (whole / "report.html").read_text()
 
     assert "Puma32fm (simulated)" in report
-    assert report.count("<svg") == 2
+    assert report.count("<svg") == 3
     for outside in ("<img", "<link", "<script", "url(http", "@import"):
         assert outside not in report
 

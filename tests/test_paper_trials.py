@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from elman import LSTM, SRNN, WOGD, Adam, OnlineRNN, RMSprop, streams, theory
+import naive
+from elman import LSTM, SRNN, WOGD, Adam, Committee, OnlineRNN, RMSprop, streams, theory
+from elman.paper import aligned
 from elman.paper import rows as data
 from elman.paper.trials import Trial, cost, ends, execute
 
@@ -142,3 +144,54 @@ def test_a_longer_look_back_costs_more():
     )
 
     assert cost(short) < cost(long)
+
+
+def test_a_shuffled_set_is_its_file_in_a_seeded_order(monkeypatch, tmp_path):
+    lines = [f"{i},{i * i % 37},{i / 7}" for i in range(60)]
+    (tmp_path / "elevators.csv").write_text("\n".join(["a,b,target", *lines]) + "\n")
+    monkeypatch.setenv("ELMAN_DATA", str(tmp_path))
+
+    shuffled, ordered = (data.raw(name, 47) for name in ("elevators", "elevators in file order"))
+
+    order = np.random.default_rng(0).permutation(60)[:47]
+    assert np.array_equal(shuffled.X[:, 0], order)
+    assert np.array_equal(ordered.X[:, 0], np.arange(47))
+
+
+@pytest.mark.parametrize("rule", ["SGD", "RMSprop", "Adam"])
+def test_a_clockwork_that_counts_from_the_end_learns_as_the_oracle_does(rule):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
+    drawn, cell = np.random.default_rng(5), naive.Clockwork(7, aligned.PERIODS)
+    weights = {
+        name: drawn.normal(0, 0.1, shape) for name, shape in (("W", (7, 7)), ("U", (7, 4)), ("C", (1, 7)))
+    }
+    training = getattr(naive, rule)(0.05, aligned.LOOKBACK)
+    weights = training.prepare(cell, weights)
+    expected = []
+    for t in range(40):
+        rows = np.column_stack([X, np.ones(40)])[max(0, t - aligned.LOOKBACK + 1) : t + 1]
+        targets = np.full((len(rows), 1), y[t])
+        window = naive.Window(cell, "squared", np.zeros((1, 7)), 1 - len(rows), rows, targets)
+        expected.append(window.last_z(weights)[0] - y[t])
+        weights = training.update(window, weights, t + 1)
+
+    actual = aligned.squared_errors(X, y, 7, rule=rule, rate=0.05, seed=5)
+
+    np.testing.assert_allclose(actual, np.square(expected), rtol=1e-9)
+
+
+def test_wrong_bits_are_counted_between_two_points():
+    trial = a_trial("addition errors", dataset="addition2", stream=2, points=3)
+    X, y = streams.binary_addition(2, seed=2).take(ROWS)
+    model = OnlineRNN(SRNN(4), WOGD(window=20, rate=0.05), loss="logistic", scale=False, seed=3)
+    wrong = (model.run(X, y) > 0.5) != (y > 0.5)
+
+    assert execute(trial)["wrong"] == [wrong[i : i + 50].mean() for i in (0, 50, 100)]
+
+
+def test_a_committee_is_a_system_too():
+    X, y = standardised()
+    expected = np.mean((Committee(seed=3).run(X, y) - y) ** 2)
+
+    assert execute(a_trial("error", "Committee", settings=()))["mse"] == pytest.approx(expected)

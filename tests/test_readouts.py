@@ -33,14 +33,18 @@ def test_the_default_is_the_readout_of_the_paper():
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: RLS(forgetting=0), ValueError, "forgetting must be a finite number above 0 and at most 1"),
-        (lambda: RLS(forgetting=1.01), ValueError, "above 0 and at most 1, got 1.01"),
-        (lambda: RLS(forgetting=np.nan), ValueError, "above 0 and at most 1, got nan"),
+        (
+            lambda: RLS(forgetting=0),
+            ValueError,
+            "forgetting must be a finite number of at least 1e-06 and at most 1",
+        ),
+        (lambda: RLS(forgetting=1.01), ValueError, "of at least 1e-06 and at most 1, got 1.01"),
+        (lambda: RLS(forgetting=np.nan), ValueError, "of at least 1e-06 and at most 1, got nan"),
         (lambda: RLS(forgetting="1"), TypeError, "forgetting must be a number, got '1' of type str"),
         (
             lambda: RLS(initial_variance=0),
             ValueError,
-            "must be a finite number above 0, got 0",
+            "must be a finite number above 0 and at most 1e+12, got 0",
         ),
         (lambda: RLS(skip=1), TypeError, "skip must be bool, got 1 of type int"),
         (lambda: Gradient(skip=None), TypeError, "skip must be bool, got None"),
@@ -48,7 +52,7 @@ def test_the_default_is_the_readout_of_the_paper():
         (
             lambda: OnlineRNN(readout="RLS"),
             TypeError,
-            "readout must be Gradient or RLS, got 'RLS' of type str",
+            "readout must be Gradient, RLS, LastValue, RecentMean or Mean, got 'RLS' of type str",
         ),
         (
             lambda: OnlineRNN(readout=RLS(), loss="logistic"),

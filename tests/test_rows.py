@@ -1,5 +1,8 @@
 """What stands for a missing value in rows and targets, and numbers that are none."""
 
+import sys
+from types import ModuleType
+
 import numpy as np
 import pytest
 
@@ -109,3 +112,9 @@ def test_an_integer_beyond_floating_point_is_no_configuration():
 
 def test_a_seed_may_be_of_any_size():
     assert np.isfinite(OnlineRNN(Linear(), SGD(), seed=HUGE).predict_one([1.0]))
+
+
+def test_rows_are_taken_while_another_thread_imports_masks(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numpy.ma", ModuleType("numpy.ma"))  # as it is half way
+
+    assert learned(learner, ([1.0, 2.0], 3.0))

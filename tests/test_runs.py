@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from elman import SGD, SRNN, Committee, Gradient, Member, OnlineRNN, runs
-from elman.runs import Output, Position, Run, Session, StateFile, Stopped
-from elman.runs.samples import as_arrays, joined
+from elman.runs import Output, Position, Run, Session, StateFile, Stopped, as_blocks
+from elman.runs.samples import joined
 from elman.streams import kinematics
+from elman.tables import Block
 
 NAN = math.nan
 
@@ -32,6 +33,16 @@ def samples(count, skipped=0):
     return list(islice(kinematics(), skipped, skipped + count))
 
 
+def one_by_one(samples):
+    """Samples as they come through a pipe."""
+    return as_blocks(samples, 1)
+
+
+def block(samples):
+    """Samples in one block."""
+    return next(as_blocks(samples))
+
+
 def rows(count, outputs=1):
     """Rows of `kinematics` with its target and multiples of it."""
     X, y = kinematics().take(count)
@@ -45,26 +56,26 @@ def test_a_truth_on_a_line_of_its_own_joins_its_row():
     question, truth = ([1.0, 2.0], NAN), ([NAN, NAN], 5.0)
     whole = ([3.0, 4.0], 6.0)
 
-    X, y = joined(*as_arrays([question, truth, whole, question, whole, question]))
+    whole_rows = joined(block([question, truth, whole, question, whole, question]))
 
-    np.testing.assert_array_equal(y.ravel(), [5.0, 6.0, NAN, 6.0, NAN])
-    np.testing.assert_array_equal(X[:, 0], [1.0, 3.0, 1.0, 3.0, 1.0])
+    np.testing.assert_array_equal(whole_rows.y.ravel(), [5.0, 6.0, NAN, 6.0, NAN])
+    np.testing.assert_array_equal(whole_rows.X[:, 0], [1.0, 3.0, 1.0, 3.0, 1.0])
 
 
 def test_a_truth_may_know_some_of_the_targets():
-    _, y = joined(*as_arrays([([1.0], [NAN, NAN]), ([NAN], [NAN, 5.0])]))
+    y = joined(block([([1.0], [NAN, NAN]), ([NAN], [NAN, 5.0])])).y
 
     np.testing.assert_array_equal(y, [[NAN, 5.0]])
 
 
 def test_a_row_without_inputs_before_which_nothing_is_open_is_a_row():
-    _, y = joined(*as_arrays([([NAN], 5.0), ([NAN], 6.0)]))
+    y = joined(block([([NAN], 5.0), ([NAN], 6.0)])).y
 
     assert y.ravel().tolist() == [5.0, 6.0]
 
 
 def test_a_series_without_inputs_has_no_truths_on_lines_of_their_own():
-    assert len(joined(*as_arrays([([], NAN), ([], 5.0)]))[0]) == 2
+    assert len(joined(block([([], NAN), ([], 5.0)]))) == 2
 
 
 # Runs
@@ -78,7 +89,7 @@ def test_asking_and_settling_is_the_same_as_learning(request, outputs):
     y[10:13] = NAN
     y[20, 0] = NAN
     settled = [run.settle(run.ask(x).id, target).lines()[0] for x, target in zip(X, y, strict=True)]
-    outcome = other.learn(X, y)
+    outcome = other.learn(Block(X, y))
 
     np.testing.assert_array_equal(outcome.lines(), settled)
     assert outcome.prediction.shape == outcome.low.shape == outcome.high.shape == (100, outputs)
@@ -90,9 +101,9 @@ def test_asking_and_settling_is_the_same_as_learning(request, outputs):
 def test_bytes_hold_everything(run_of_two):
     run = run_of_two
     X, y = rows(700, 2)
-    run.learn(X, y)
+    run.learn(Block(X, y))
     first, second = run.ask(X[0]).id, run.ask(X[1]).id
-    run.position.pass_over(X, y)
+    run.position = run.position.after(Block(X, y))
     run.output_size, run.columns = 12, {"dates": ["a"]}
     again = Run.from_bytes(run.to_bytes())
 
@@ -134,7 +145,7 @@ def test_a_model_is_no_run():
 
 @pytest.mark.parametrize("place", range(0, 3000, 97))
 def test_a_damaged_state_is_a_value_error(run, place):
-    run.learn(*rows(10))
+    run.learn(Block(*rows(10)))
     content = bytearray(run.to_bytes())
     content[place % len(content)] ^= 0x10
 
@@ -154,7 +165,7 @@ class Saved(list):
 @pytest.mark.parametrize("every", [None, 1, 64])
 def test_a_session_saves_at_the_end_and_in_between(run, every):
     saved = Saved()
-    Session(run, saved, every=every).learn(iter(samples(130)))
+    Session(run, saved, every=every).learn(as_blocks(samples(130)))
 
     assert [Run.from_bytes(blob).rows for blob in saved] == {
         None: [0, 130],
@@ -165,8 +176,8 @@ def test_a_session_saves_at_the_end_and_in_between(run, every):
 
 def test_a_session_stops_at_its_limit(run):
     replies = []
-    Session(run, limit=5).learn(iter(samples(10)))
-    Session(run, limit=8).converse(iter(samples(10, 5)), replies.append)
+    Session(run, limit=5).learn(as_blocks(samples(10)))
+    Session(run, limit=8).converse(one_by_one(samples(10, 5)), replies.append)
 
     assert run.rows == 8
     assert len(replies) == 3
@@ -176,11 +187,11 @@ def test_a_row_left_open_is_in_the_file_and_may_still_be_settled(run, tmp_path):
     out, saved = tmp_path / "out.csv", Saved()
     (x, y), truth = samples(1)[0], (np.full(8, NAN), 3.0)
     with Output(out, ["y"]) as output:
-        Session(run, saved, output).learn(iter([(x, y), (x, NAN)]))
+        Session(run, saved, output).learn(as_blocks([(x, y), (x, NAN)]))
     assert out.read_text().splitlines()[2].startswith("2,")
     resumed = Run.from_bytes(saved[-1])
     with Output(out, ["y"], resumed.output_size) as output:
-        Session(resumed, None, output).learn(iter([truth, (x, y)]))
+        Session(resumed, None, output).learn(as_blocks([truth, (x, y)]))
 
     truths = [line.split(",")[-1] for line in out.read_text().splitlines()]
     assert truths == ["truth", repr(y), "3.0", repr(y)]
@@ -189,7 +200,7 @@ def test_a_row_left_open_is_in_the_file_and_may_still_be_settled(run, tmp_path):
 @pytest.mark.parametrize("limit", [4, 5])
 def test_a_limit_counts_rows_whose_truth_never_came(run, limit):
     x = np.zeros(8)
-    Session(run, limit=limit).converse(iter([(x, NAN)] * 4 + [(x, 1.0)] * 4), lambda _: None)
+    Session(run, limit=limit).converse(one_by_one([(x, NAN)] * 4 + [(x, 1.0)] * 4), lambda _: None)
 
     assert run.rows == limit
 
@@ -198,8 +209,8 @@ def test_learning_and_conversing_leave_the_same_model(run):
     other = Run.from_bytes(run.to_bytes())
     stream = [(x, NAN if i % 3 else y) for i, (x, y) in enumerate(samples(40))]
     stream[10] = np.full(8, NAN), 3.0
-    Session(run, every=7).learn(iter(stream))
-    Session(other).converse(iter(stream), lambda _: None)
+    Session(run, every=7).learn(as_blocks(stream))
+    Session(other).converse(one_by_one(stream), lambda _: None)
 
     assert (run.rows, run.position, list(run.open)) == (other.rows, other.position, list(other.open))
     assert run.model.to_bytes() == other.model.to_bytes()
@@ -209,7 +220,7 @@ def test_a_session_of_several_targets_writes_them_side_by_side(run_of_two, tmp_p
     X, y = rows(20, 2)
     y[5, 0] = NAN
     with Output(tmp_path / "out.csv", run_of_two.targets) as output:
-        Session(run_of_two, None, output).learn(iter(zip(X, y, strict=True)))
+        Session(run_of_two, None, output).learn(as_blocks(zip(X, y, strict=True)))
     header, *lines = (line.split(",") for line in (tmp_path / "out.csv").read_text().splitlines())
 
     assert header == "row u.prediction u.low u.high u.truth v.prediction v.low v.high v.truth".split()  # noqa: SIM905
@@ -227,7 +238,7 @@ def test_a_session_works_in_a_thread_and_is_stopped_with_the_state_saved(run, tm
 
     def drive():
         with StateFile(tmp_path / "state") as state, pytest.raises(Stopped):
-            Session(run, state).converse(coming(), answered.put)
+            Session(run, state).converse(one_by_one(coming()), answered.put)
 
     thread = threading.Thread(target=drive)
     thread.start()
@@ -245,24 +256,19 @@ def test_a_session_works_in_a_thread_and_is_stopped_with_the_state_saved(run, tm
 
 
 def test_skipping_goes_to_the_sample_after_the_position():
-    position = Position()
-    for sample in samples(7):
-        position.pass_over(*as_arrays([sample]))
-    stream = iter(samples(10))
-    runs.skip(stream, position)
+    position = Position().after(block(samples(7)))
+    rest = runs.skip(as_blocks(samples(10), 4), position)
 
-    assert len(list(stream)) == 3
+    assert [len(each) for each in rest] == [1, 2]
 
 
 def test_another_or_a_shorter_stream_is_refused():
-    position = Position()
-    for sample in samples(7):
-        position.pass_over(*as_arrays([sample]))
+    position = Position().after(block(samples(7)))
 
     with pytest.raises(ValueError, match="has learned 7 samples of this stream, but it has only 5 now"):
-        runs.skip(iter(samples(5)), position)
+        runs.skip(as_blocks(samples(5)), position)
     with pytest.raises(ValueError, match="first 7 samples are not those"):
-        runs.skip(iter(samples(9, skipped=1)), position)
+        runs.skip(as_blocks(samples(9, skipped=1)), position)
 
 
 # Files
@@ -295,10 +301,10 @@ def test_an_output_that_has_shrunk_is_refused(tmp_path):
 def test_rows_that_could_not_be_written_down_are_not_saved_as_learned(run, tmp_path, monkeypatch, conversing):
     append = Output.append
 
-    def failing(self, first_row, lines):
+    def failing(self, first_row, lines, when):
         if first_row > 40:
             raise MemoryError
-        append(self, first_row, lines)
+        append(self, first_row, lines, when)
 
     monkeypatch.setattr(Output, "append", failing)
     monkeypatch.setattr("elman.runs.session._CHUNK", 20)
@@ -307,11 +313,11 @@ def test_rows_that_could_not_be_written_down_are_not_saved_as_learned(run, tmp_p
     def go(run, count, mark=(0, None)):
         with StateFile(state) as file, Output(out, run.targets, *mark) as output:
             session = Session(run, file, output, every=20)
-            source = iter(samples(count)[run.position.samples :])
+            source = samples(count)[run.position.samples :]
             if conversing:
-                session.converse(source, lambda _: None)
+                session.converse(one_by_one(source), lambda _: None)
             else:
-                session.learn(source)
+                session.learn(as_blocks(source))
 
     with pytest.raises(MemoryError):
         go(run, 100)
@@ -328,7 +334,7 @@ def test_rows_before_one_that_the_model_refuses_are_learned():
     run = Run(model, {"model": "probability"}, ["a"], ["y"])
     rows = [(np.array([float(i)]), i % 2 if i != 30 else 5.0) for i in range(50)]
     with pytest.raises(ValueError, match="must be between 0 and 1"):
-        Session(run).learn(iter(rows))
+        Session(run).learn(as_blocks(rows))
 
     assert (run.rows, run.position.samples, model.n_samples) == (30, 30, 30)
 
@@ -339,7 +345,7 @@ def test_rows_read_before_the_stream_was_stopped_are_learned(run):
         raise Stopped
 
     with pytest.raises(Stopped):
-        Session(run).learn(stopped())
+        Session(run).learn(as_blocks(stopped()))
 
     assert run.rows == 7
 
@@ -354,6 +360,6 @@ def test_a_model_that_had_learned_before_is_saved_when_it_is_stopped(tmp_path):
         raise Stopped
 
     with StateFile(tmp_path / "state") as file, pytest.raises(Stopped):
-        Session(run, file).learn(stopped())
+        Session(run, file).learn(as_blocks(stopped()))
 
     assert Run.from_bytes((tmp_path / "state").read_bytes()).rows == 7

@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from elman import EKF, SGD, WOGD, Adam, RMSprop
+from elman import EKF, SGD, WOGD, Adam, HessianFree, RMSprop
 from elman.configuration.training import Training
 
 every_rule = pytest.mark.parametrize("rule", [SGD, RMSprop, Adam, EKF])
@@ -48,15 +48,30 @@ def test_wogd_keeps_a_window_of_its_own():
         (lambda: Adam(decays=0.9), TypeError, "decays must be a tuple of two numbers, got 0.9"),
         (lambda: Adam(decays=(0.9, 1.5)), ValueError, "of at least 0 and below 1, got 1.5"),
         (lambda: Adam(decays=(-1, 0.9)), ValueError, "decays[0] must be a finite number of at least 0"),
+        (lambda: HessianFree(window=0), ValueError, "window must be a whole number of at least 1"),
+        (lambda: HessianFree(iterations=2.5), TypeError, "iterations must be a whole number, got 2.5"),
+        (lambda: HessianFree(iterations=0), ValueError, "iterations must be a whole number of at least 1"),
+        (
+            lambda: HessianFree(rate=2),
+            ValueError,
+            "rate must be a finite number above 0 and at most 1",
+        ),
+        (lambda: HessianFree(every=0), ValueError, "every must be a whole number of at least 1"),
+        (lambda: HessianFree(damping=0), ValueError, "damping must be a finite number above 0"),
+        (
+            lambda: HessianFree(persistence=-1),
+            ValueError,
+            "persistence must be a finite number of at least 0",
+        ),
         (
             lambda: EKF(initial_variance=0),
             ValueError,
-            "initial_variance must be a finite number above 0, got 0",
+            "initial_variance must be a finite number above 0 and at most 1e+12, got 0",
         ),
         (
             lambda: EKF(process_noise=-1),
             ValueError,
-            "process_noise must be a finite number of at least 0, got -1",
+            "process_noise must be a finite number of at least 0 and at most 1e+12, got -1",
         ),
         (
             lambda: EKF(measurement_noise=float("nan")),

@@ -7,12 +7,22 @@ from naive.cells import GRU, LSTM, NARX, SRNN, Clockwork, ClockworkModules, Line
 from naive.committee import Committee, Member, OnlineRNN
 from naive.drift import DriftMeter
 from naive.learner import Learner
-from naive.mixture import DISCOUNT, Mixture, brought_back
+from naive.mixture import DISCOUNT, Mixture, Trust, brought_back, gains
 from naive.preparation import Preparation
 from naive.quantiles import Quantiles
 from naive.readouts import RLS
 from naive.scaling import Scaler
-from naive.trainings import EKF, SGD, WOGD, Adam, RMSprop, clip_rows, clip_singular_values
+from naive.trainings import (
+    EKF,
+    SGD,
+    WOGD,
+    Adam,
+    HalfEKF,
+    HessianFree,
+    RMSprop,
+    clip_rows,
+    clip_singular_values,
+)
 from naive.window import Window, output, output_error, sample_loss
 
 __all__ = [
@@ -30,6 +40,8 @@ __all__ = [
     "ClockworkModules",
     "Committee",
     "DriftMeter",
+    "HalfEKF",
+    "HessianFree",
     "Learner",
     "Linear",
     "Member",
@@ -39,10 +51,12 @@ __all__ = [
     "Quantiles",
     "RMSprop",
     "Scaler",
+    "Trust",
     "Window",
     "brought_back",
     "clip_rows",
     "clip_singular_values",
+    "gains",
     "output",
     "output_error",
     "sample_loss",

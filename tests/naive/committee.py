@@ -9,12 +9,12 @@ import numpy as np
 
 from naive.drift import DriftMeter
 from naive.learner import as_target
-from naive.mixture import Mixture
+from naive.mixture import Trust
 from naive.preparation import Preparation
 from naive.quantiles import Quantiles
 
-LARGEST_OPINION = 10.0
 RECENT = 0.001
+LARGEST_AGAIN = 10.0
 
 
 @dataclass
@@ -24,10 +24,22 @@ class Member:
     learner: Any
     outputs: list  # which it answers; a lagged one sees their past, too
     lagged: bool
+    says: str | None = None  # of a simple one, which has no learner
 
     def row(self, past, features):
         """[y_{t-1}, ..., y_{t-lags} of each of its outputs, x]; only x if it is not lagged."""
         return np.concatenate([*past[self.outputs], features]) if self.lagged else features
+
+
+@dataclass
+class Said:
+    """What was said of a row: opinions and answers, in which units, and what intervals were made of."""
+
+    opinions: np.ndarray
+    layers: list
+    mixed: list
+    targets: list
+    quantiles: list
 
 
 class Committee:
@@ -42,19 +54,24 @@ class Committee:
         *,
         scale=True,
         loss="squared",
-        largest_opinion=LARGEST_OPINION,
+        lowest=-math.inf,
+        highest=math.inf,
+        joint=False,
     ):
         self.members = members
         self.loss = loss
-        self.largest_opinion = largest_opinion
+        self.lowest, self.highest = (0.0, 1.0) if loss == "logistic" else (lowest, highest)
+        self.joint = joint
         self.preparation = Preparation(n_features, n_outputs, lags, scale=scale, loss=loss)
         n_members = sum(0 in member.outputs for member in members)  # of every output
-        self.mixtures = [Mixture(n_members) for _ in range(n_outputs)]
+        self.mixtures = [Trust(n_members) for _ in range(n_outputs)]
         self.quantiles = [Quantiles() for _ in range(n_outputs)]
         self.drift = DriftMeter()
-        self.mean_errors = np.zeros(n_members + 1)  # of the members, then of the committee
-        self.recent_errors = np.zeros(n_members + 1)
-        self.samples = self.steps = self.concluded = 0
+        self.mean_errors = np.zeros((n_outputs, n_members + 1))  # of the members, then of the committee
+        self.recent_errors = np.zeros((n_outputs, n_members + 1))
+        self.judged = np.zeros(n_outputs)
+        self.samples = self.steps = 0
+        self.said = []
 
     @property
     def weights(self):
@@ -62,13 +79,32 @@ class Committee:
         return np.array([mixture.weights for mixture in self.mixtures]).T
 
     def opinions(self, past, features):
-        """Forecasts (n_outputs, n_members) in units of the targets' deviation, within +-10."""
+        """Forecasts (n_outputs, n_members) in units of the targets' deviation, within what was shown."""
         on = [[] for _ in self.mixtures]
         for member in self.members:
-            forecast = member.learner.predict(member.row(past, features))
-            for k, value in zip(member.outputs, forecast, strict=True):
-                on[k].append(np.clip(value, -self.largest_opinion, self.largest_opinion))
+            for k, value in zip(member.outputs, self.forecast(member, past, features), strict=True):
+                on[k].append(value if self.joint else np.clip(value, *self.limits(k)))
         return np.array(on)
+
+    def forecast(self, member, past, features):
+        """Give what a member says: a simple one what its output has shown."""
+        if member.says is None:
+            return member.learner.predict(member.row(past, features))
+        return [self.preparation.in_far_units(member.outputs[0], self.shown_by(member))]
+
+    def shown_by(self, member):
+        """Give what a simple member says, in the units of the stream."""
+        (k,) = member.outputs
+        shown, mean = self.preparation.shown[k], self.preparation.targets[k].mean
+        return {"last value": shown.last, "recent mean": shown.recent_mean, "mean": mean}[member.says]
+
+    def limits(self, k):
+        """Give the limits of what was shown, within those that are given, in units of the deviation."""
+        low, high = self.preparation.limits(k)
+        return (
+            max(low, self.preparation.in_far_units(k, self.lowest)),
+            min(high, self.preparation.in_far_units(k, self.highest)),
+        )
 
     def mixed(self, opinions):
         """Give the weighted mean of the opinions on each output: (n_outputs,)."""
@@ -77,7 +113,7 @@ class Committee:
     def answers(self, opinions, coverage):
         """(answer, low, high), each (n_outputs,), in the units of the targets as they are now."""
         mixed = self.mixed(opinions)
-        answer = [self.preparation.restored(k, z) for k, z in enumerate(mixed)]
+        answer = [self.within(self.preparation.restored(k, z)) for k, z in enumerate(mixed)]
         low, high = (
             [self.bound(k, z, level) for k, z in enumerate(mixed)]
             for level in ((1 - coverage) / 2, (1 + coverage) / 2)
@@ -95,51 +131,100 @@ class Committee:
             return target.mean
         unknown = -math.inf if level < 0.5 else math.inf
         error = self.quantiles[k].at(level) if target.varies else unknown
-        end = self.preparation.restored(k, mixed) + error
-        return end if self.loss == "squared" else min(max(end, 0.0), 1.0)
+        return self.within(self.preparation.restored(k, mixed) + error)
+
+    def within(self, value):
+        """Give a value within the bounds."""
+        return min(max(value, self.lowest), self.highest)
 
     def answer(self, x, coverage=0.9):
         """(answer, low, high) for row x; changes nothing."""
         return self.answers(self.opinions(*copy.deepcopy(self.preparation).take(x)), coverage)
 
-    def learn(self, x, y, coverage=0.9):
-        """Judge the opinions in the units from before y, teach the members in the units that include y.
-
-        Gives what `answer` gave before.
-        """
-        y = as_target(y, len(self.mixtures))
+    def ask(self, x, coverage=0.9):
+        """Give the number of the row, from 0, and what `answer` gave before; its targets may come later."""
         past, features = self.preparation.take(x)
         opinions = self.opinions(past, features)
         answers = self.answers(opinions, coverage)
+        self.said.append(
+            Said(
+                opinions,
+                [mixture.layers(own) for mixture, own in zip(self.mixtures, opinions, strict=True)],
+                self.mixed(opinions),
+                copy.deepcopy(self.preparation.targets),
+                [each.given() for each in self.quantiles],
+            )
+        )
         self.samples += 1
-        self.steps += not np.isnan(y).all()
-        self.conclude(opinions, y)
-        target = self.preparation.label(y)
         for member in self.members:
-            member.learner.learn(member.row(past, features), target[member.outputs])
+            if member.says is None:
+                member.learner.ask(member.row(past, features))
+        return self.samples - 1, answers
+
+    def tell(self, row, y):
+        """Judge what was said in the units of then; teach the members in the units that include y."""
+        y = as_target(y, len(self.mixtures))
+        self.steps += not np.isnan(y).all()
+        simple = [None if member.says is None else self.shown_by(member) for member in self.members]
+        target = self.preparation.label(y, row)
+        if row < self.samples - 1:
+            self.judge_again(row, target, simple)
+        self.conclude(self.said[row], y, row + 1)
+        for member in self.members:
+            if member.says is None:
+                member.learner.tell(row, target[member.outputs])
+
+    def judge_again(self, row, target, simple):
+        """Where nothing was known of a target when it was asked, judge what would be said now."""
+        on = [[] for _ in self.mixtures]
+        for member, shown in zip(self.members, simple, strict=True):
+            if member.says is None:
+                said = member.learner.again(row)
+            else:
+                said = [self.preparation.in_far_units(member.outputs[0], shown)]
+            for k, value in zip(member.outputs, said, strict=True):
+                on[k].append(value if self.joint else np.clip(value, -LARGEST_AGAIN, LARGEST_AGAIN))
+        for k, opinions in enumerate(on):
+            if not self.said[row].targets[k].varies and not math.isnan(target[k]):
+                size = self.preparation.size(k)
+                self.mixtures[k].learn(size * np.array(opinions), size * target[k])
+
+    def learn(self, x, y, coverage=0.9):
+        """Answer a row whose targets are known at once. Gives what `answer` gave before."""
+        row, answers = self.ask(x, coverage)
+        self.tell(row, y)
         return answers
 
     def run(self, X, Y, coverage=0.9):
         """Answer each row, then learn from it. (3, n, n_outputs): answers, low and high ends."""
         return np.array([self.learn(x, y, coverage) for x, y in zip(X, Y, strict=True)]).swapaxes(0, 1)
 
-    def conclude(self, opinions, y):
-        """Judge everybody by the outputs that are known and have varied before."""
-        mixed, squares = self.mixed(opinions), []
+    def conclude(self, said, y, sample):
+        """Judge everybody by the outputs that are known and had varied when they were asked."""
+        of_variance = []
         for k, value in enumerate(y):
-            if math.isnan(value) or not self.preparation.targets[k].varies:
+            if math.isnan(value) or not said.targets[k].varies:
                 continue
-            target = self.preparation.in_units(k, value)
-            self.mixtures[k].learn(opinions[k], target)
-            self.quantiles[k].learn(value - self.preparation.restored(k, mixed[k]))
-            squares.append((np.append(opinions[k], mixed[k]) - target) ** 2 / self.preparation.variance(k))
-        if not squares:
-            return
-        self.concluded += 1
-        errors = np.mean(squares, axis=0)
-        self.mean_errors += (errors - self.mean_errors) / self.concluded
-        self.recent_errors += (errors - self.recent_errors) * max(1 / self.concluded, RECENT)
-        self.drift.learn(errors[-1], self.samples)
+            then = copy.copy(self.preparation)
+            then.targets = said.targets
+            target, mixed, size = then.in_far_units(k, value), said.mixed[k], then.size(k)
+            self.mixtures[k].learn(
+                size * said.opinions[k], size * target, size * said.layers[k], size * mixed
+            )
+            self.quantiles[k].learn(value - then.restored(k, mixed), said.quantiles[k])
+            errors = (np.append(said.opinions[k], mixed) - target) ** 2
+            self.note(k, size**2 * errors)
+            of_variance.append(errors[-1] / then.variance(k))
+            if self.preparation.renewed[k]:
+                self.mixtures[k].begin_anew(self.preparation.size(k))
+        if of_variance:
+            self.drift.learn(np.mean(of_variance), sample)
+
+    def note(self, k, errors):
+        """Count squared errors on output k, in the units of the stream."""
+        self.judged[k] += 1
+        self.mean_errors[k] += (errors - self.mean_errors[k]) / self.judged[k]
+        self.recent_errors[k] += (errors - self.recent_errors[k]) * max(1 / self.judged[k], RECENT)
 
 
 class OnlineRNN(Committee):
@@ -155,6 +240,6 @@ class OnlineRNN(Committee):
             lags,
             scale=scale,
             loss=learner.loss,
-            largest_opinion=math.inf,
+            joint=True,
         )
         self.learner = learner

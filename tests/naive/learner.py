@@ -40,13 +40,17 @@ class Learner:
         self.t = 0
         self.X = []
         self.Y = []
+        self.rows = []  # all that ever came, for targets that come late: inputs, targets, stretches
 
     def samples(self):
         """Give the samples in the window, oldest first, as a `Window`."""
-        X = np.array(self.X).reshape(len(self.X), self.weights["U"].shape[1])
-        Y = np.array(self.Y).reshape(len(self.Y), self.n_outputs)
+        return self.window_of(self.state, self.start, self.X, self.Y)
+
+    def window_of(self, state, start, X, Y):
+        X = np.array(X).reshape(len(X), self.weights["U"].shape[1])
+        Y = np.array(Y).reshape(len(Y), self.n_outputs)
         fixed = {name: weight for name, weight in self.weights.items() if name not in self.trained}
-        return Window(self.cell, self.loss, self.state.copy(), self.start, X, Y, fixed)
+        return Window(self.cell, self.loss, state.copy(), start, X, Y, fixed)
 
     def with_constant(self, x):
         """[x, 1]: the constant input, which is the bias, comes last."""
@@ -84,10 +88,43 @@ class Learner:
     def learn(self, x, y):
         """Take the sample in; if an output is known, count a labelled step and update the weights."""
         self.append(x, y)
-        if np.isnan(self.Y[-1]).all():
+        self.update(self.samples())
+
+    def ask(self, x):
+        """Take in a row whose targets may come later; remember the state before its stretch."""
+        self.append(x, None)
+        self.rows.append([self.X[-1], self.Y[-1], self.state.copy(), self.start])
+
+    def stretch(self, row):
+        """Give the window that ended with a row, counted from 0, with the targets that are known now."""
+        _, _, state, start = self.rows[row]
+        X, Y = zip(*(each[:2] for each in self.rows[start : row + 1]), strict=True)
+        return self.window_of(state, start, X, Y)
+
+    def again(self, row):
+        """Give what the weights of now say of an earlier row."""
+        return output(self.loss, self.stretch(row).last_z(self.weights))
+
+    def tell(self, row, y):
+        """Learn the targets of an earlier row as the weights of now see it."""
+        self.rows[row][1] = as_target(y, self.n_outputs)
+        if row >= self.start:
+            self.Y[row - self.start] = self.rows[row][1]
+        stretch = self.stretch(row)
+        if len(stretch.X) == self.window and row + 1 < len(self.rows):
+            # The state before the next row's stretch, as the weights that answer this row see it.
+            state, _ = self.cell.step(self.weights, stretch.state, stretch.X[0], stretch.start)
+            self.rows[row + 1][2] = state
+            if row + 2 == len(self.rows):
+                self.state = state.copy()
+        self.update(stretch)
+
+    def update(self, window):
+        """Learn from the last sample of a window."""
+        if np.isnan(window.Y[-1]).all():
             return
         self.t += 1
-        window, trained = self.samples(), {name: self.weights[name] for name in self.trained}
+        trained = {name: self.weights[name] for name in self.trained}
         moved = {} if self.readout is None else self.learned_readout(window)
         with np.errstate(over="ignore", invalid="ignore"):
             moved |= self.training.update(window, trained, self.t) or {}

@@ -3,12 +3,15 @@
 import numpy as np
 
 DISCOUNT = 0.999
+SLOW_DISCOUNT = 0.9999
+DISTANCE = 0.03
 
 
 class Mixture:
     """Convex weights (n_members,) for the forecasts of one target."""
 
-    def __init__(self, n_members):
+    def __init__(self, n_members, discount=DISCOUNT):
+        self.discount = discount
         self.regret = np.zeros(n_members)  # R
         self.variation = np.zeros(n_members)  # V
         self.range = 0.0  # B
@@ -26,18 +29,68 @@ class Mixture:
         """Give the weighted mean of the forecasts."""
         return float(self.weights @ forecasts)
 
-    def learn(self, forecasts, target):
-        """Take in r = 2 (p - y) (p - f), brought back as a whole to the range B that was seen before."""
+    def learn(self, forecasts, target, mixed=None):
+        """Take in the gains r, brought back as a whole to the range B that was seen before.
+
+        They are those over what was said at the time, `mixed`, if that was not now.
+        """
         forecasts = np.asarray(forecasts, dtype=float)
-        mixed = self.combine(forecasts)
-        gains = 2 * (mixed - target) * (mixed - forecasts)
-        within = brought_back(gains, self.range)
-        self.regret = DISCOUNT * self.regret + within
-        self.variation = DISCOUNT * self.variation + within**2
-        self.range = max(DISCOUNT * self.range, float(np.max(gains**2)))
+        gained = gains(forecasts, self.combine(forecasts) if mixed is None else mixed, target)
+        within = brought_back(gained, self.range)
+        self.regret = self.discount * self.regret + within
+        self.variation = self.discount * self.variation + within**2
+        self.range = max(self.discount * self.range, float(np.max(gained**2)))
+
+    def fade(self, largest):
+        """Discount the past so far that no regret is larger."""
+        factor = min(1.0, largest / max(np.max(np.abs(self.regret)), 1e-300))
+        self.regret, self.variation, self.range = (
+            factor * self.regret,
+            factor * self.variation,
+            factor * self.range,
+        )
 
 
-def brought_back(gains, seen):
+class Trust:
+    """A fast and a slow mixture, and a third one above them; in the units of the stream."""
+
+    def __init__(self, n_members):
+        self.fast = Mixture(n_members)
+        self.slow = Mixture(n_members, SLOW_DISCOUNT)
+        self.above = Mixture(2)
+
+    @property
+    def weights(self):
+        """Of each member in the answer."""
+        return self.above.weights @ [self.fast.weights, self.slow.weights]
+
+    def layers(self, forecasts):
+        """Give what the two mixtures say."""
+        return np.array([self.fast.combine(forecasts), self.slow.combine(forecasts)])
+
+    def combine(self, forecasts):
+        """Give what the third makes of it."""
+        return self.above.combine(self.layers(forecasts))
+
+    def learn(self, forecasts, target, layers=None, mixed=None):
+        """All three learn from what was said; that of now if it is not given."""
+        layers = self.layers(forecasts) if layers is None else layers
+        self.above.learn(layers, target, mixed)
+        self.fast.learn(forecasts, target, layers[0])
+        self.slow.learn(forecasts, target, layers[1])
+
+    def begin_anew(self, deviation):
+        """Let nobody's past count for more than ten squares of the new deviation."""
+        for mixture in (self.fast, self.slow, self.above):
+            mixture.fade(10 * deviation**2)
+
+
+def gains(forecasts, answer, target):
+    """r = 2 (p - y) (p - f) - DISTANCE (p - f)^2."""
+    return 2 * (answer - target) * (answer - forecasts) - DISTANCE * (answer - forecasts) ** 2
+
+
+def brought_back(gained, seen):
     """Give the gains times min(1, sqrt(B) / max |r|), B being the range `seen` before them."""
-    largest = np.max(np.abs(gains))
-    return gains if largest**2 <= seen else gains * (np.sqrt(seen) / largest)
+    largest = np.max(np.abs(gained))
+    return gained if largest**2 <= seen else gained * (np.sqrt(seen) / largest)

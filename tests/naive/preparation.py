@@ -9,6 +9,33 @@ from naive.scaling import Regime, clamp
 LARGEST_UNSCALED = 1e6
 
 
+def newest(values):
+    """Give the last of the values that is not NaN; NaN if there is none."""
+    known = values[~np.isnan(values)]
+    return known[-1] if len(known) else math.nan
+
+
+class Shown:
+    """What the targets of one output have shown: their range, the newest, and a mean of the last few."""
+
+    def __init__(self):
+        self.n = 0
+        self.row = -1
+        self.lowest = self.highest = self.last = self.recent_mean = 0.0
+
+    def observe(self, value, row):
+        """Take the target of a row in."""
+        if math.isnan(value):
+            return
+        value = clamp(value, -1e100, 1e100)
+        self.lowest = min(self.lowest, value) if self.n else value
+        self.highest = max(self.highest, value) if self.n else value
+        self.n += 1
+        if row >= self.row:
+            self.row, self.last = row, value
+        self.recent_mean += (value - self.recent_mean) * max(1 / self.n, 0.3)
+
+
 class Preparation:
     """With scale=False numbers are only bounded; targets of the logistic loss are never scaled."""
 
@@ -17,19 +44,37 @@ class Preparation:
         self.scales_targets = scale and loss == "squared"
         self.columns = [Regime() for _ in range(n_outputs * lags + n_features)]
         self.targets = [Regime() for _ in range(n_outputs)]
-        self.history = np.full((n_outputs, lags), np.nan)  # the newest first
+        self.shown = [Shown() for _ in range(n_outputs)]
+        self.lags = lags
+        self.known = np.empty((0, n_outputs))  # the targets of every row, NaN where unknown
+
+    @property
+    def history(self):
+        """The targets of the last rows, (n_outputs, lags), the newest first.
+
+        In place of one that is not known stands the newest known one before it.
+        """
+        rows = len(self.known)
+        return np.array(
+            [
+                [newest(self.known[: max(rows - lag, 0), k]) for lag in range(self.lags)]
+                for k in range(len(self.targets))
+            ]
+        ).reshape(len(self.targets), self.lags)
 
     def take(self, x):
         """Let the columns count, then give the past (n_outputs, lags) and the features as networks see them.
 
         The statistics of a column include its present value.
         """
-        values = [*self.history.flat, *map(float, x)]
+        history = self.history
+        values = [*history.flat, *map(float, x)]
         for column, value in zip(self.columns, values, strict=True):
             column.observe(value)
         row = [self.seen(column, value) for column, value in zip(self.columns, values, strict=True)]
-        past, features = np.split(np.array(row), [self.history.size])
-        return past.reshape(self.history.shape), features
+        self.known = np.vstack([self.known, np.full(len(self.targets), np.nan)])
+        past, features = np.split(np.array(row), [history.size])
+        return past.reshape(history.shape), features
 
     def seen(self, column, value):
         """One value as networks see it; not scaled, an unknown one is the running mean."""
@@ -38,16 +83,12 @@ class Preparation:
         known = column.mean if math.isnan(value) else value
         return clamp(known, -LARGEST_UNSCALED, LARGEST_UNSCALED)
 
-    def label(self, y):
-        """Let the targets count, then give them as networks see them; an unknown one stays NaN.
-
-        Among the past targets the last known one stands for it.
-        """
-        for target, value in zip(self.targets, y, strict=True):
-            target.observe(value)
-        if self.history.size:
-            newest = np.where(np.isnan(y), self.history[:, 0], y)
-            self.history = np.column_stack([newest, self.history[:, :-1]])
+    def label(self, y, row=-1):
+        """Let the targets of a row count, then give them as networks see them; an unknown one stays NaN."""
+        self.renewed = [target.observe(value) for target, value in zip(self.targets, y, strict=True)]
+        for shown, value in zip(self.shown, y, strict=True):
+            shown.observe(value, row if row >= 0 else len(self.known) + row)
+        self.known[row] = y
         return np.array([self.in_units(k, value) for k, value in enumerate(y)])
 
     def in_units(self, k, value):
@@ -57,6 +98,20 @@ class Preparation:
         if self.scales_targets:
             return self.targets[k].standardise(value)
         return clamp(value, -LARGEST_UNSCALED, LARGEST_UNSCALED)
+
+    def in_far_units(self, k, value):
+        """Give a value of output k in the present units of answers, however far it is."""
+        return self.targets[k].standardise_far(value) if self.scales_targets else clamp(value, -1e30, 1e30)
+
+    def limits(self, k):
+        """Give the smallest and the largest answer on output k, in the present units of answers."""
+        shown = self.shown[k]
+        margin = 0.5 * (shown.highest - shown.lowest)
+        return self.in_far_units(k, shown.lowest - margin), self.in_far_units(k, shown.highest + margin)
+
+    def size(self, k):
+        """Give what 1 in the units of answers is in those of the stream."""
+        return self.targets[k].sd if self.scales_targets else 1.0
 
     def restored(self, k, answer):
         """Give an answer on output k in the units of the stream."""

@@ -55,17 +55,29 @@ class Quantiles:
         slope = (values[right] - values[left]) / (places[right] - places[left])
         return values[left] + slope * (z - places[left])
 
-    def learn(self, error):
+    def given(self):
+        """What an interval is made of now, for `learn`: the quantiles, and of how many errors they are."""
+        return self.errors, self.count
+
+    def learn(self, error, given=None):
         """Move every quantile up by step * level, and down by step if the error is not above it.
 
-        The first two errors only set the unit; later ones count in it as 25 times its square at most.
+        The first two errors only set the unit; later ones count in it as 25 times its square at most. An
+        error is judged by the quantiles that were `given` with its answer, if there were any, and moves them
+        by less the more errors have come since.
         """
+        error = min(max(error, -1e100), 1e100)
+        errors, count = given or self.given()
         if self.count >= 2:
             number = self.count - 1  # of this error among those that move quantiles
-            step = 1.5 * max(number**-0.6, 0.02)
-            surplus = [level - (error <= at) for level, at in zip(LEVELS, self.errors, strict=True)]
+            step, late = 1.5 * max(number**-0.6, 0.02), self.count - count
+            if count >= 2:
+                step /= 1 + late / 300
+            else:
+                errors = self.errors
+            surplus = [level - (error <= at) for level, at in zip(LEVELS, errors, strict=True)]
             self.quantiles = [q + step * s for q, s in zip(self.quantiles, surplus, strict=True)]
-            self.missing = [n + s for n, s in zip(self.missing, surplus, strict=True)]
+            self.missing = [n + s / (1 + late / 20) for n, s in zip(self.missing, surplus, strict=True)]
         self.count += 1
         self.largest = max(abs(error), 0.999 * self.largest)
         square = error**2 if self.count <= 2 else min(error**2, 25 * self.variance)

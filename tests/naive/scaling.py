@@ -4,6 +4,8 @@ import math
 
 LARGEST_OBSERVED = 1e100
 LARGEST_STANDARDISED = 10.0
+LARGEST_STEP = 20.0
+SURPRISING = 50.0
 LARGEST_BELIEVED = 1000.0
 MEMORY = 10_000
 
@@ -32,7 +34,8 @@ class Scaler:
         return self.n >= 2 and self.sd > 1e-15 * abs(self.mean)
 
     def observe(self, value):
-        """Take one value in; NaN is ignored and outliers are pulled to 10 standard deviations.
+        """Take one value in; NaN is ignored and outliers are pulled to 20 standard deviations,
+        faults to 10.
 
         n += 1, m = min(n, 10000), d = v - mean, mean += d / m, var += (d (v - mean) - var) / m.
         """
@@ -41,7 +44,8 @@ class Scaler:
             return
         value = clamp(value, -LARGEST_OBSERVED, LARGEST_OBSERVED)
         if self.n >= 2 and self.var > 0:
-            reach = LARGEST_STANDARDISED * self.sd
+            faulty = abs(value - self.mean) > LARGEST_BELIEVED * self.sd
+            reach = (LARGEST_STANDARDISED if faulty else LARGEST_STEP) * self.sd
             value = clamp(value, self.mean - reach, self.mean + reach)
         self.n += 1
         memory = min(self.n, MEMORY)
@@ -55,6 +59,10 @@ class Scaler:
         if math.isnan(value) or not self.varies:
             return 0.0
         return clamp((value - self.mean) / self.sd, -LARGEST_STANDARDISED, LARGEST_STANDARDISED)
+
+    def standardise_far(self, value):
+        """(v - mean) / sd without a limit; 0 for a constant column."""
+        return clamp((value - self.mean) / self.sd, -1e30, 1e30) if self.varies else 0.0
 
     def standardise_feature(self, value):
         """Give `standardise`, but 0 for a value more than 1,000 standard deviations away: a fault."""
@@ -77,19 +85,21 @@ class Regime(Scaler):
         self.usual_var = 0.0
 
     def observe(self, value):
-        """Take one value in."""
+        """Take one value in; whether a new regime is adopted."""
         if math.isnan(value):
-            return
-        surprising = self.varies and abs(value - self.mean) > LARGEST_STANDARDISED * self.sd
+            return False
+        surprising = self.varies and abs(value - self.mean) > SURPRISING * self.sd
         before = self.var
         super().observe(value)
         if not surprising:
             self.surprises = Scaler()
-            return
+            return False
         if self.surprises.n == 0:
             self.usual_var = before
         self.surprises.observe(value)
-        if self.surprises.n == 5:
-            self.n, self.mean = 5, self.surprises.mean
-            self.var = max(self.surprises.var, self.usual_var)
-            self.surprises = Scaler()
+        if self.surprises.n < 5:
+            return False
+        self.n, self.mean = 5, self.surprises.mean
+        self.var = max(self.surprises.var, self.usual_var)
+        self.surprises = Scaler()
+        return True

@@ -9,7 +9,7 @@ skip.
 
 import numpy as np
 
-from naive.window import output
+from naive.window import output, output_error, read_out
 
 
 def clip_singular_values(matrix, limit):
@@ -60,8 +60,16 @@ class WOGD(Training):
         projection_threshold=7.5,
         readout_rate=8.0,
         readout_limit=2.5,
+        momentum=0.0,
+        nesterov=False,
+        adaptive=None,
     ):
         super().__init__(window)
+        self.momentum = momentum
+        self.nesterov = nesterov
+        self.adaptive = adaptive
+        self.mean = {"W": 0.0, "U": 0.0}
+        self.square = {"W": 0.0, "U": 0.0}
         self.rate = rate
         self.spectral_limit = spectral_limit
         self.projection_threshold = projection_threshold
@@ -109,13 +117,37 @@ class WOGD(Training):
         moved = {name: weights[name] - rates[name] * gradient[name] for name in weights}
         if not all_finite(moved.values()):
             return None
-        new = self.project_all(window.cell, moved)
+        paced, memory = self.paced(weights, gradient, t)
+        if not all_finite([*paced.values(), *memory[0].values(), *memory[1].values()]):
+            return None
+        plain = self.project_all(window.cell, moved)
+        new = self.project_all(window.cell, moved | paced)
         if not all_finite(new.values()):
             return None
         for name in ("W", "U"):
-            self.local_regret += float(np.sum(((weights[name] - new[name]) / self.rate) ** 2))
+            self.local_regret += float(np.sum(((weights[name] - plain[name]) / self.rate) ** 2))
+        self.mean, self.square = memory
         self._last = (window, weights, new)
         return new
+
+    def paced(self, weights, gradient, t):
+        """Return W and U after a step with momentum and rates of their own, and the memory then.
+
+        m <- momentum m + g; d = m, or g + momentum m for Nesterov; v <- v + g^2 for AdaGrad and
+        .999 v + .001 g^2 for Adam, where v / (1 - .999^t) is used; the step is rate d / (sqrt(v) + 1e-8).
+        """
+        moved, mean, square = {}, {}, {}
+        for name in ("W", "U"):
+            g = gradient[name]
+            mean[name] = self.momentum * self.mean[name] + g
+            square[name] = 0.999 * self.square[name] + 0.001 * g**2
+            scale = square[name] / (1 - 0.999**t)
+            if self.adaptive == "adagrad":
+                square[name] = scale = self.square[name] + g**2
+            direction = g + self.momentum * mean[name] if self.nesterov else mean[name]
+            divisor = 1 if self.adaptive is None else np.sqrt(scale) + 1e-8
+            moved[name] = weights[name] - self.rate * direction / divisor
+        return moved, (mean, square)
 
     def smoothness(self):
         """Empirical smoothness of the last update, section IV-A3 of the paper.
@@ -134,8 +166,21 @@ class WOGD(Training):
         return max(ratios, default=np.nan)
 
 
+def leashed(window, weights, gradient, step):
+    """Give the step, or what is left of it: it must not make the newest error larger, to first order.
+
+    The readout z of the newest sample moves by -g step / e, where e = dL/dz; what brings the error to 0 is
+    e / c with the curvature c of the loss (1, and for the logistic loss at most 1/4). A step that goes twice
+    as far is cut to that.
+    """
+    z = read_out(window.fixed | weights, window.forward(weights).hidden, window.X)[-1]
+    reach = np.sum(output_error(window.loss, z, window.Y[-1]) ** 2) * (4 if window.loss == "logistic" else 1)
+    ways = sum(float(np.sum(gradient[name] * step[name])) for name in step)
+    return {name: each * (reach / ways) if ways > 2 * reach else each for name, each in step.items()}
+
+
 class SGD(Training):
-    """Stochastic gradient descent on the last sample's loss, as torch.optim.SGD: p <- p - rate g."""
+    """Descent on the last sample's loss, as torch.optim.SGD but on a leash: p <- p - rate g."""
 
     def __init__(self, rate, lookback):
         super().__init__(lookback)
@@ -144,7 +189,8 @@ class SGD(Training):
     def update(self, window, weights, t):  # noqa: ARG002
         """Move all weights, C like the others."""
         gradient = window.last_gradient(weights)
-        new = {name: weights[name] - self.rate * gradient[name] for name in weights}
+        step = leashed(window, weights, gradient, {name: self.rate * gradient[name] for name in weights})
+        new = {name: weights[name] - step[name] for name in weights}
         return new if all_finite(new.values()) else None
 
 
@@ -215,14 +261,18 @@ class EKF(Training):
     S = J P J^T + R I, K = P J^T S^-1, theta <- theta + K (y - output), P <- P - K J P + q I, from P =
     initial_variance I, where J is the Jacobian of the outputs. Unknown outputs leave their rows out. For the
     logistic loss, with p = sigmoid(z), the Jacobian of z is multiplied by p (1 - p) and R is
-    max(p (1 - p), 1e-3).
+    max(p (1 - p), 1e-3). The outputs are taken one after the other, each given those before it; where the
+    squared loss meets a surprise, |e| > c sqrt(S), S is |e| sqrt(S) / c instead. c = 0: nothing surprises.
     """
 
-    def __init__(self, lookback=5, initial_variance=1.0, process_noise=1e-5, measurement_noise=0.1):
+    def __init__(
+        self, lookback=5, initial_variance=1.0, process_noise=1e-5, measurement_noise=0.1, surprise=0.0
+    ):
         super().__init__(lookback)
         self.initial_variance = initial_variance
         self.process_noise = process_noise
         self.measurement_noise = measurement_noise
+        self.surprise = surprise
 
     def prepare(self, cell, weights):
         """Start from P = initial_variance I."""
@@ -240,16 +290,137 @@ class EKF(Training):
             J = slope[:, None] * J
             noise = np.maximum(slope, 1e-3)
         known = ~np.isnan(y)
-        J, error, R = J[known], (y - predicted)[known], np.diag(noise[known])
-        S = J @ self.P @ J.T + R
-        if not all_finite([S]):
-            return None
-        K = self.P @ J.T @ np.linalg.inv(S)
-        theta = np.concatenate([weight.ravel() for weight in weights.values()]) + K @ error
-        P = self.P - K @ J @ self.P + self.process_noise * np.eye(len(theta))
+        before = np.concatenate([weight.ravel() for weight in weights.values()])
+        theta, P = before.copy(), self.P.copy()
+        surprise = self.surprise if window.loss == "squared" else 0.0
+        for row, measured, noise_of in zip(J[known], (y - predicted)[known], noise[known], strict=True):
+            error, S = measured - row @ (theta - before), row @ P @ row + noise_of
+            if surprise and abs(error) > surprise * np.sqrt(S):
+                S = abs(error) * np.sqrt(S) / surprise
+            theta, P = theta + P @ row * error / S, P - np.outer(P @ row, P @ row) / S
+        P += self.process_noise * np.eye(len(theta))
         if not all_finite([theta, P]):
             return None
         self.P = P
         ends = np.cumsum([weight.size for weight in weights.values()])[:-1]
         parts = zip(weights, np.split(theta, ends), strict=True)
         return {name: part.reshape(weights[name].shape) for name, part in parts}
+
+
+class HalfEKF(EKF):
+    """EKF whose P is rounded to half precision whenever it changes.
+
+    Outputs are taken one after the other, given those before them: u_k = P J_k / sqrt(S_k), and P - u_k u_k^T
+    is rounded for each, the first time with the process noise.
+    """
+
+    def prepare(self, cell, weights):
+        """Start from P = initial_variance I, in units that make the most of the range."""
+        weights = super().prepare(cell, weights)
+        largest = 2 * max(self.initial_variance, self.process_noise)
+        self.unit = 2 ** np.floor(np.log2(65504 / largest))
+        self.P = self.rounded(self.P)
+        return weights
+
+    def rounded(self, P):
+        """Round to 11 bits; what is too small for them is 0."""
+        kept = P * self.unit
+        kept = np.where(np.abs(kept) < 2.0**-14, 0, kept.astype(np.float32).astype(np.float16))
+        return kept.astype(np.float64) / self.unit
+
+    def update(self, window, weights, t):
+        """One measurement update with the last sample; P is changed as the core changes it."""
+        before = self.P
+        new = super().update(window, weights, t)
+        if new is None:
+            return None
+        z, y = window.last_z(weights), window.Y[-1]
+        J = np.hstack([part.reshape(len(z), -1) for part in window.last_jacobian(weights).values()])
+        predicted = output(window.loss, z)
+        slope = predicted * (1 - predicted) if window.loss == "logistic" else np.ones(len(z))
+        self.P, noise, P = before, self.process_noise, before
+        for k in np.flatnonzero(~np.isnan(y)):
+            R = max(slope[k], 1e-3) if window.loss == "logistic" else self.measurement_noise
+            v = P @ (slope[k] * J[k])
+            u = v / np.sqrt(slope[k] * J[k] @ v + R)
+            P = P - np.outer(u, u)
+            self.P = self.rounded(self.P - np.outer(u, u) + noise * np.eye(len(u)))
+            noise = 0.0
+        return new
+
+
+class HessianFree(Training):
+    """Hessian-free optimisation of the mean loss L over the window, with its Gauss-Newton matrix written out.
+
+    G = 1/n sum over the n labelled samples of J^T (d^2 loss/d z^2) J with J = dz/dtheta, S = 1/n sum over all
+    samples of K^T K with K = dh/dtheta, A = G + damping (I + structural S). Conjugate gradients on A d = -g
+    from persistence d_last; theta <- theta + rate d if that lowers L, and ratio = (L' - L) / q(rate d) with
+    q(d) = g d + d A d / 2, or 0 if it does not. The damping is 2/3 of what it was above 3/4 and 3/2 below
+    1/4, within [least_damping, 1e6].
+    """
+
+    def __init__(
+        self,
+        window,
+        *,
+        iterations=5,
+        rate=1.0,
+        every=1,
+        damping=1.0,
+        least_damping=1e-4,
+        structural=0.1,
+        persistence=0.9,
+    ):
+        super().__init__(window)
+        self.iterations, self.rate, self.every = iterations, rate, every
+        self.damping = max(damping, least_damping)
+        self.least_damping, self.structural, self.persistence = least_damping, structural, persistence
+        self.direction = None
+
+    def matrix(self, window, weights):
+        """A, the damped Gauss-Newton matrix of the mean loss."""
+        of_hidden = window.hidden_jacobian(weights)
+        J, n = window.z_jacobian(weights, of_hidden), max(1, (~np.isnan(window.Y).all(axis=1)).sum())
+        curvature = (~np.isnan(window.Y)).astype(float)
+        if window.loss == "logistic":
+            hidden = window.forward(weights).hidden
+            p = output("logistic", read_out(window.fixed | weights, hidden, window.X))
+            curvature *= p * (1 - p)
+        G = np.einsum("ikw,ik,ikv->wv", J, curvature, J) / n
+        S = np.einsum("ijw,ijv->wv", of_hidden, of_hidden) / n
+        return G + self.damping * (np.eye(len(G)) + self.structural * S)
+
+    def update(self, window, weights, t):
+        """One step, if it lowers the loss, and the damping that follows from it."""
+        if (t - 1) % self.every != 0:
+            return None
+        names = list(weights)
+        theta = np.concatenate([weights[name].ravel() for name in names])
+        gradient = window.mean_gradient(weights)
+        g = np.concatenate([gradient[name].ravel() for name in names])
+        A = self.matrix(window, weights)
+        if self.direction is None:
+            self.direction = np.zeros_like(theta)
+        d = self.persistence * self.direction
+        r = -g - A @ d
+        p, left = r, r @ r
+        for _ in range(self.iterations):
+            if left <= 0:
+                break
+            length = left / (p @ A @ p)
+            d, r = d + length * p, r - length * A @ p
+            p, left = r + (r @ r) / left * p, r @ r
+        predicted = g @ (self.rate * d) + self.rate**2 * d @ A @ d / 2
+        moved = theta + self.rate * d
+        if not all_finite([moved]):
+            return None
+        ends = np.cumsum([weights[name].size for name in names])[:-1]
+        parts = zip(names, np.split(moved, ends), strict=True)
+        new = {name: part.reshape(weights[name].shape) for name, part in parts}
+        before, after = window.mean_loss(weights), window.mean_loss(new)
+        lower = predicted < 0 and after < before
+        ratio = (after - before) / predicted if lower else 0
+        self.damping *= 2 / 3 if ratio > 0.75 else 1.5 if ratio < 0.25 else 1
+        self.damping = float(np.clip(self.damping, self.least_damping, 1e6))
+        self.direction = d if lower else np.zeros_like(d)
+        return new if lower else None

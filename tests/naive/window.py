@@ -101,6 +101,36 @@ class Window:
         """Derivatives of the last sample's loss by the weights, through the whole window."""
         return self.weighted_gradient(weights, self.last_only())
 
+    def hidden_jacobian(self, weights):
+        """Derivatives of all hidden vectors by the weights, row by row: (T, n_hidden, n_weights).
+
+        The weights are one after the other, each row by row; by C and D the derivatives are 0.
+        """
+        trace, n_hidden = self.forward(weights), self.cell.n_hidden
+        n_weights = sum(weight.size for weight in weights.values())
+        jacobian = np.zeros((len(self.X), n_hidden, n_weights))
+        for i, j in np.ndindex(len(self.X), n_hidden):
+            force = np.zeros((len(self.X), n_hidden))
+            force[i, j] = 1
+            gradient = self.cell.backward(weights, trace, force)
+            parts = [gradient[name] if name in "WU" else np.zeros_like(weights[name]) for name in weights]
+            jacobian[i, j] = np.concatenate([part.ravel() for part in parts])
+        return jacobian
+
+    def z_jacobian(self, weights, hidden_jacobian):
+        """Derivatives of all z = C h + D x by the weights: (T, n_outputs, n_weights)."""
+        every, hidden = self.fixed | weights, self.forward(weights).hidden
+        jacobian = every["C"] @ hidden_jacobian
+        begin = 0
+        for name, weight in weights.items():
+            if name in "CD":
+                regressors = hidden if name == "C" else self.X
+                for k in range(len(weight)):
+                    at = begin + k * weight.shape[1]
+                    jacobian[:, k, at : at + weight.shape[1]] = regressors
+            begin += weight.size
+        return jacobian
+
     def last_z(self, weights):
         """z = C h + D x of the last sample: (n_outputs,)."""
         return read_out(self.fixed | weights, self.forward(weights).hidden, self.X)[-1]

@@ -1,0 +1,263 @@
+"""Who may do what, and what a hostile client can do: nothing but be refused."""
+
+import base64
+import contextlib
+import random
+import socket
+from http.client import HTTPException
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra elman[serve] is not installed")
+
+from elman.serve.app import Settings, application
+from elman.serve.limits import Limits
+from elman.serve.store import Store
+from elman.serve.tokens import Tokens
+from serving import served
+
+SRNN = {"model": "SRNN-WOGD", "options": {"lags": 0, "n_hidden": 5, "window": 20}}
+READ, WRITE = "reader-0123456789abcdef", "writer-0123456789abcdef"
+TOKENS = Tokens.of(f"# for the tests\nread {READ}\nwrite {WRITE}\n")
+
+
+@pytest.fixture(scope="module")
+def operations(tmp_path_factory):
+    """Every method and path of the OpenAPI description."""
+    store = Store(tmp_path_factory.mktemp("description") / "store.db")
+    guarded, _ = application(Settings(store))
+    paths = guarded._app.openapi()["paths"]
+    store.close()
+    return [(method.upper(), path) for path, methods in paths.items() for method in methods]
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
+    with served(tmp_path_factory.mktemp("guarded") / "store.db", tokens=TOKENS) as connect:
+        assert connect(WRITE).put("/streams/pump", SRNN).status == 201
+        yield connect
+
+
+@pytest.fixture(scope="module")
+def connect(tmp_path_factory):
+    limits = Limits(body_bytes=200_000, header_seconds=0.5, body_seconds=0.5)
+    with served(tmp_path_factory.mktemp("open") / "store.db", limits=limits) as connect:
+        client = connect()
+        client.put("/streams/pump", SRNN)
+        client.post("/streams/pump/rows", {"x": [1.0, 2.0], "y": 1.0})
+        yield connect
+
+
+def concrete(path):
+    return path.replace("{name}", "pump").replace("{file}", "style.css")
+
+
+def test_every_route_needs_a_token_where_there_are_some(guarded, operations):
+    assert len(operations) >= 15
+    for method, path in [*operations, ("GET", "/openapi.json"), ("GET", "/nothing"), ("HEAD", "/")]:
+        for client in (guarded(), guarded("wrong-0123456789abcdef"), guarded("")):
+            assert client(method, concrete(path), {}).status == 401, (method, path)
+
+
+def test_a_token_to_read_changes_nothing(guarded, operations):
+    state = guarded(READ).get("/streams/pump/state").body
+    for method, path in operations:
+        if method not in ("GET", "HEAD"):
+            assert guarded(READ)(method, concrete(path), {"x": [1, 2]}).status == 403, (method, path)
+        elif not path.endswith("/events"):
+            assert guarded(READ)(method, concrete(path)).status == 200, (method, path)
+
+    assert guarded(READ).get("/streams/pump/state").body == state
+
+
+def test_a_browser_may_send_the_token_as_a_password(guarded):
+    word = base64.b64encode(f"anybody:{READ}".encode()).decode()
+
+    assert guarded().get("/", Accept="text/html").headers["www-authenticate"].startswith("Basic")
+    assert guarded().get("/streams").headers["www-authenticate"] == "Bearer"
+    assert guarded().get("/streams", Authorization=f"Basic {word}").status == 200
+    assert guarded().get("/streams", Authorization="Basic %%%").status == 401
+
+
+@pytest.mark.parametrize("text", ["", "read short\n", "admin 0123456789abcdef\n", "read a b c\n", "# none\n"])
+def test_a_file_without_good_tokens_is_refused(text):
+    with pytest.raises(ValueError, match="token"):
+        Tokens.of(text)
+
+
+def test_another_sites_page_can_do_nothing(connect):
+    client = connect()
+    body = {"x": [1.0, 2.0]}
+
+    assert client.post("/streams/pump/rows", body, Origin="http://evil.example").status == 403
+    assert client.post("/streams/pump/rows", body, Sec_Fetch_Site="cross-site").status == 403
+    assert client.get("/streams", Host="evil.example").status == 421
+    assert client.post("/streams/pump/rows", body, Origin=f"http://127.0.0.1:{connect.port}").status == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/page/main.js", "/streams", "/nothing", "/page/..%2fapp.py"])
+def test_every_answer_has_the_headers_that_protect(connect, path):
+    headers = connect().get(path).headers
+
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert "server" not in headers
+
+
+BAD_NAMES = (
+    ".. %2e%2e ..%2f..%2fetc%2fpasswd a%00b %00 a/b a%2fb %ff a%0ab -a .a %E2%80%AE ~ a;b CON: %20 a%20b "
+    "';%20DROP%20TABLE%20streams;%20--"
+)
+
+
+@pytest.mark.parametrize("name", [*BAD_NAMES.split(), "a" * 101])
+def test_a_name_cannot_leave_the_store(connect, name):
+    client = connect()
+
+    assert 400 <= client.put(f"/streams/{name}", SRNN).status < 500
+    assert 400 <= client.post(f"/streams/{name}/rows", {"x": [1]}).status < 500
+    assert [stream["name"] for stream in client.get("/streams").json["streams"]] == ["pump"]
+
+
+def test_ten_thousand_malformed_bodies_teach_nothing(connect):
+    chance, client = random.Random(0), connect()
+    whole = b'[{"x": [1.5, -2e3], "y": 0.25, "id": "a"}, {"x": [null, 7], "y": null, "id": "b"}]'
+    before = client.get("/streams/pump/state").body
+    nested = [b"[" * 100_000, b'{"x":' * 30_000, b'{"x": [' + b"9" * 190_000]
+    wrong = [*nested, b"\x00" * 1000, b"a,b,y\n" * 1000]
+    types = (
+        "application/json",
+        "text/csv",
+        "application/x-ndjson",
+        "",
+        "image/png",
+        "text/csv;charset=utf-16",
+    )
+    for i in range(10_000):
+        body = wrong[i] if i < len(wrong) else malformed(whole, chance)
+        path = chance.choice(("rows", "ask", "tell"))
+        answer = client.post(f"/streams/pump/{path}", body, Content_Type=chance.choice(types))
+        assert 400 <= answer.status < 500, (body[:200], answer)
+        assert b"Traceback" not in answer.body
+        assert b"/" + b"elman/" not in answer.body
+
+    assert client.get("/streams/pump/state").body == before
+
+
+def malformed(whole, chance):
+    """A body that is wrong in any case: an input is no number; then it is cut or mangled."""
+    body = bytearray(whole.replace(b"1.5,", b'1.5, "three",'))
+    for _ in range(chance.randrange(4)):
+        at, kind = chance.randrange(len(body) + 1), chance.randrange(3)
+        if kind == 0:
+            body[at : at + 1] = bytes([chance.randrange(256)])
+        elif kind == 1:
+            del body[at : at + chance.randrange(9)]
+        else:
+            body.insert(at, chance.choice(b'{}[]",:0eE-+\\\x00\xff'))
+    return bytes(body[: chance.randrange(len(body) + 1)] if chance.random() < 0.3 else body)
+
+
+def test_a_body_that_is_too_large_is_not_read(connect):
+    client = connect()
+
+    assert client.post("/streams/pump/rows", b" " * 200_001).status == 413
+    with socket.create_connection(("127.0.0.1", connect.port)) as raw:
+        raw.sendall(
+            b"POST /streams/pump/rows HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
+            b"ffff\r\n" + b" " * 0xFFFF + b"\r\n"
+        )
+        raw.settimeout(30)
+        try:
+            for _ in range(100):
+                raw.sendall(b"ffff\r\n" + b" " * 0xFFFF + b"\r\n")
+        except OSError:
+            pass  # it has closed the connection already
+        else:
+            assert b" 413 " in raw.recv(10_000)[:20]
+    assert client.get("/health").status == 200
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"",
+        b"GET / HT",
+        b"POST /streams/pump/rows HTTP/1.1\r\nhost: localhost\r\nx-a: ",
+        b'POST /streams/pump/rows HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{"x": [1',
+        b"\x16\x03\x01\x02\x00\x01\x00",
+        b"GET / HTTP/1.1\r\n" + b"a" * 70_000,
+    ],
+)
+def test_a_client_that_dawdles_is_answered_or_closed(connect, start):
+    before = connect().get("/streams/pump/state").body
+    with socket.create_connection(("127.0.0.1", connect.port)) as raw:
+        raw.sendall(start)
+        raw.settimeout(30)
+        try:
+            answer = raw.recv(10_000)
+        except ConnectionError:
+            answer = b""
+
+    assert answer == b"" or answer[9:10] == b"4", answer
+    assert connect().get("/streams/pump/state").body == before
+
+
+def test_a_connection_closed_half_way_teaches_nothing(connect):
+    before = connect().get("/streams/pump/state").body
+    for cut in (10, 60, 100, 120):
+        with socket.create_connection(("127.0.0.1", connect.port)) as raw:
+            request = (
+                b"POST /streams/pump/rows HTTP/1.1\r\nhost: localhost\r\ncontent-length: 30\r\n\r\n"
+                b'{"x": [1.0, 2.0], "y": 1.0   }'
+            )
+            raw.sendall(request[: min(cut, len(request) - 1)])
+            raw.shutdown(socket.SHUT_WR)
+    client = connect()
+    for _ in range(3):  # the service may still be busy with those connections
+        assert client.get("/streams/pump/state").body == before
+
+
+def test_a_pipelined_flood_is_answered_in_order(connect):
+    with socket.create_connection(("127.0.0.1", connect.port)) as raw:
+        raw.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n" * 50)
+        raw.settimeout(30)
+        got = b""
+        while got.count(b"HTTP/1.1 200") < 50:
+            got += raw.recv(100_000)
+
+
+def test_errors_show_neither_tracebacks_nor_paths(connect):
+    client = connect()
+    answers = [
+        client.put("/streams/x/state", b"elman\x00" + b"\xff" * 100),
+        client.put("/streams/pump/state", b"elman\x00" + b"\xff" * 100),
+        client.put("/streams/y", {"model": "SRNN-WOGD", "options": {"rate": {"a": 1}}}),
+        client.put("/streams/y", {"model": "SRNN-WOGD", "options": {"loss": ["a"]}}),
+        client("PATCH", "/streams/pump", {}),
+        client.get("/nothing"),
+    ]
+
+    for answer in answers:
+        assert 400 <= answer.status < 500
+        assert "Traceback" not in answer.body.decode()
+        assert ".py" not in answer.body.decode()
+
+
+def test_a_slow_client_does_not_hold_up_others(connect):
+    slow = [socket.create_connection(("127.0.0.1", connect.port)) for _ in range(50)]
+    for raw in slow:
+        raw.sendall(b"POST /streams/pump/rows HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n")
+
+    assert connect().get("/health").status == 200
+    for raw in slow:
+        raw.close()
+
+
+def test_an_unknown_method_or_protocol_is_refused(connect):
+    client = connect()
+    for method in ("TRACE", "CONNECT", "BREW"):
+        with contextlib.suppress(HTTPException):  # or the connection is closed
+            assert 400 <= client(method, "/streams/pump/rows").status < 500
+    assert client.get("/health").status == 200
