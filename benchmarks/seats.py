@@ -1,0 +1,75 @@
+"""Does a training earn a seat in the Committee? One step of the forward selection that chose its members.
+
+    ELMAN_DATA=... python benchmarks/seats.py [--rows 4000]
+
+Each candidate is added to the default members; squared errors on the streams of benchmarks/accuracy.py, over
+those of the Committee as it is. A seat is earned by a geometric mean clearly below 1, for the time it costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import accuracy
+from elman import EKF, SRNN, WOGD, Committee, Gradient, HessianFree, Member, streams
+from elman.configuration.members import DEFAULT_MEMBERS
+
+if TYPE_CHECKING:
+    from elman.configuration.training import Training
+
+SKIP, PLAIN = Gradient(skip=True), Gradient()
+
+
+def member(training: Training, n_hidden: int, readout: Gradient = PLAIN, *, lagged: bool = False) -> Member:
+    return Member("candidate", SRNN(n_hidden), training, readout, lagged=lagged)
+
+
+CANDIDATES = {
+    "HessianFree(400, every=4)": member(HessianFree(400, every=4), 10),
+    "HessianFree(400, every=4), lags": member(HessianFree(400, every=4), 10, lagged=True),
+    "HessianFree(200, every=2), skip, lags": member(HessianFree(200, every=2), 10, SKIP, lagged=True),
+    "WOGD(rate=.0075, momentum=.9)": member(WOGD(rate=0.0075, momentum=0.9), 15),
+    "WOGD(rate=.003, Nesterov .9), lags": member(
+        WOGD(rate=0.003, momentum=0.9, nesterov=True), 15, lagged=True
+    ),
+    "WOGD(rate=.03, AdaGrad), lags": member(WOGD(rate=0.03, adaptive="adagrad"), 15, lagged=True),
+    "for comparison: WOGD(rate=.03), lags": member(WOGD(rate=0.03), 15, lagged=True),
+    "for comparison: EKF(noise .1), skip, lags": member(EKF(measurement_noise=0.1), 12, SKIP, lagged=True),
+}
+
+
+def errors(members: list[Member], rows: int) -> tuple[np.ndarray, float]:
+    """Return the error on each stream, and the processor's seconds for all."""
+    found, start = [], time.process_time()
+    for name in accuracy.STREAMS:
+        # The Committee has lags of its own.
+        ordered = name in accuracy.TIME_ORDERED
+        X, y = streams.load(name).take(rows) if ordered else accuracy.samples(name, rows)
+        found.append(np.mean((Committee(members, seed=1).run(X, y) - y) ** 2))
+    return np.array(found), time.process_time() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=4000)
+    options = parser.parse_args()
+    usual, seconds = errors(list(DEFAULT_MEMBERS), options.rows)
+    table = Table("candidate", "geometric mean", "smallest", "largest", "time")
+    for name, candidate in CANDIDATES.items():
+        found, taken = errors([*DEFAULT_MEMBERS, candidate], options.rows)
+        ratios = found / usual
+        numbers = np.exp(np.log(ratios).mean()), ratios.min(), ratios.max(), taken / seconds
+        table.add_row(name, *(f"{number:.3f}" for number in numbers))
+    Console(width=120).print(table)
+
+
+if __name__ == "__main__":
+    main()
