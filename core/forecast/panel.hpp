@@ -13,7 +13,7 @@
 #include "forecast/features.hpp"
 #include "forecast/regression.hpp"
 #include "forecast/rolled_network.hpp"
-#include "forecast/trust.hpp"
+#include "forecast/step_trust.hpp"
 #include "forecast/uncertainty.hpp"
 #include "simd/buffer.hpp"
 
@@ -44,7 +44,7 @@ class Panel {
     members_ = Axis("member", labels);
     labels.push_back({std::uint64_t(-1)});
     and_all_ = Axis("member or all", std::move(labels));
-    mixtures_.assign(std::size_t(horizon_), Trust(members_));
+    mixtures_.assign(std::size_t(horizon_), StepTrust(members_));
     learned_ = Buffer<std::int64_t>(std::size_t(horizon_));
     errors_ = Buffer<double>(std::size_t(horizon_) * (n_members_ + 1));
     for (const auto& network : networks_) trail_size_ += network->trail_size();
@@ -146,7 +146,7 @@ class Panel {
   }
   // Another season was found: who is good at which step is open again, and so are the times of day.
   void begin_anew() {
-    mixtures_.assign(std::size_t(horizon_), Trust(members_));
+    mixtures_.assign(std::size_t(horizon_), StepTrust(members_));
     std::fill(learned_.begin(), learned_.end(), 0);
     uncertainty_.forget_buckets();
   }
@@ -270,9 +270,9 @@ class Panel {
   std::vector<Regressions> regressions_;
   std::vector<std::string> network_names_, regression_names_;
   Axis members_{"member", 0}, and_all_{"member or all", 0};
-  std::vector<Trust> mixtures_;   // one for each step
-  Buffer<std::int64_t> learned_;  // rows, for each step
-  Buffer<double> errors_;         // [step][member, and then the mixture]: recent mean squares
+  std::vector<StepTrust> mixtures_;  // one for each step
+  Buffer<std::int64_t> learned_;     // rows, for each step
+  Buffer<double> errors_;            // [step][member, and then the mixture]: recent mean squares
   Uncertainty uncertainty_;
 };
 

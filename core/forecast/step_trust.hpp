@@ -14,9 +14,9 @@
 
 namespace elman {
 
-class Trust {
+class StepTrust {
  public:
-  explicit Trust(const Axis& members)
+  explicit StepTrust(const Axis& members)
       : members_(members), regret_(members.size()), variation_(members.size()), weights_(members.size()) {
     weigh();
   }
