@@ -2,25 +2,21 @@
 
 import gc
 import json
-import multiprocessing
 import os
 import random
 import sqlite3
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from elman import EKF, SRNN, WOGD, Committee, Fleet, OnlineRNN
+from elman import SRNN, WOGD, Committee, Fleet, OnlineRNN
 from elman.cli import app
 from elman.fleets import Refused, contents
+from learning_fleet import BATCH, N_ROWS, long_stream, small_filter, start
 from test_fleets import FILTER, LINEAR, PATTERNS, rows_of, states, stream
-
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["elman.fleets"])
 
 
 @pytest.fixture
@@ -226,28 +222,7 @@ def test_a_state_that_is_damaged_is_refused_with_its_key(path):
 
 # Killed at any moment
 
-N_KEYS, N_ROWS, BATCH, KILLS = 200, 8000, 100, 20
-
-
-def long_stream():
-    rng = np.random.default_rng(5)
-    keys = rng.integers(N_KEYS, size=N_ROWS)
-    X = rng.normal(size=(N_ROWS, 3))
-    return keys, X, X[:, 0] + 0.1 * rng.normal(size=N_ROWS)
-
-
-def learn(path, answers):
-    """Learn the stream from its beginning; note every answer in a file of the process's own."""
-    keys, X, y = long_stream()
-    pattern = OnlineRNN(SRNN(4), EKF(lookback=3), seed=1)
-    with (
-        Fleet.open(path, pattern, threads=2, max_in_memory=50, every=100, replay=True) as fleet,
-        Path(answers).open("wb", buffering=0) as file,
-    ):
-        file.writelines(
-            fleet.run(*(each[begin : begin + BATCH] for each in (keys, X, y))).tobytes()
-            for begin in range(0, N_ROWS, BATCH)
-        )
+KILLS = 20
 
 
 def _wait_for(file, process, size):
@@ -258,13 +233,12 @@ def _wait_for(file, process, size):
 
 def test_killed_at_random_moments_it_predicts_as_if_it_had_not_been(path, tmp_path):
     keys, X, y = long_stream()
-    expected = Fleet(OnlineRNN(SRNN(4), EKF(lookback=3), seed=1)).run(keys, X, y)
+    expected = Fleet(small_filter()).run(keys, X, y)
     chance, given, learned = random.Random(1), np.full(N_ROWS, np.nan), []
 
     for attempt in range(KILLS + 1):
         answers = tmp_path / f"answers{attempt}"
-        process = _CONTEXT.Process(target=learn, args=(path, answers))
-        process.start()
+        process = start(path, answers)
         if attempt < KILLS:
             _wait_for(answers, process, 8 * (max(learned, default=0) + chance.randint(0, 3 * BATCH)))
             process.join(chance.uniform(0, 0.02))
@@ -280,7 +254,7 @@ def test_killed_at_random_moments_it_predicts_as_if_it_had_not_been(path, tmp_pa
     assert len(set(learned)) > KILLS // 2  # most were killed while learning
     assert not np.isnan(given[learned[-2] :]).any()
     with Fleet.open(path) as fleet:
-        memory = Fleet(OnlineRNN(SRNN(4), EKF(lookback=3), seed=1))
+        memory = Fleet(small_filter())
         memory.run(keys, X, y)
         assert states(memory) == {key: fleet[key].to_bytes() for key in memory}
 
