@@ -60,7 +60,7 @@ class NativeModel final : public Streamed {
   std::size_t target_size() const override { return n_outputs_; }
   std::size_t answer_size() const override { return n_outputs_; }
   void run_rows(const double* X, const double* Y, std::size_t rows, const Answers& out) override {
-    const elman::Committee::Answers answers{out.answers, out.low, out.high, out.coverage};
+    const elman::Answers answers{out.answers, out.low, out.high, out.coverage};
     if (rows == 1) return committee_.learn(X, Y, answers);
     auto room = committee_.room_for(rows);
     committee_.run(X, Y, rows, answers, {0, 0}, 1, room);
@@ -256,7 +256,7 @@ class NativeModel final : public Streamed {
   }
 
   // Where answers go: into row 0 of `out`, and where there are two more rows, the ends of intervals.
-  elman::Committee::Answers places(const MutableMatrix& out, std::size_t n, double coverage) const {
+  elman::Answers places(const MutableMatrix& out, std::size_t n, double coverage) const {
     require((out.shape(0) == 1 || out.shape(0) == 3) && out.shape(1) == n, "answers: wrong shape");
     if (out.shape(0) == 1) return {out.data(), nullptr, nullptr, 0};
     require(coverage > 0 && coverage < 1, "coverage is out of range");

@@ -1,0 +1,89 @@
+// A chunk of rows in work: what was prepared for learners, what they said, and what became known meanwhile.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "importance.hpp"
+#include "learner.hpp"
+#include "prepare/preparation.hpp"
+#include "questions.hpp"
+#include "simd/buffer.hpp"
+
+namespace elman {
+
+// An event and what its answer is learned from: that of a question, or that of the row that has just come.
+struct Judgement {
+  Ticket* ticket;  // or null
+  const double* y;
+};
+
+// The smallest and the largest answer.
+struct Reach {
+  double low, high;
+};
+
+// Prepared rows, forecasts [learner][row][output], and what scaled and limits the answers; what happens, with
+// the targets that become known, prepared; and the questions that are closed by it.
+struct Chunk {
+  struct Sizes {
+    std::size_t capacity, columns, outputs, members;
+  };
+
+  explicit Chunk(const Sizes& sizes)
+      : capacity(sizes.capacity),
+        rows(sizes.capacity * sizes.columns),
+        forecasts(sizes.capacity * sizes.outputs * sizes.members),
+        units(sizes.capacity * sizes.outputs),
+        reaches(sizes.capacity * sizes.outputs),
+        spreads(most_looks() * sizes.columns),
+        changes(most_looks() * sizes.columns * sizes.outputs * sizes.members),
+        outputs(sizes.outputs) {
+    reserve(2 * capacity);
+  }
+
+  // Room for so many events more.
+  void reserve(std::size_t more) {
+    grow(events, more);
+    grow(judgements, more);
+    grow(targets, more * outputs);
+    grow(labelled, more * outputs);
+    grow(closed, more);
+  }
+
+  void start() {
+    events.clear();
+    judgements.clear();
+    targets.clear();
+    labelled.clear();
+    closed.clear();
+    looks = 0;
+  }
+
+  // At how many of its rows it is looked which inputs matter, at most.
+  std::size_t most_looks() const { return capacity / std::size_t(Importance::kEvery) + 1; }
+
+  std::size_t capacity;
+  Buffer<double> rows, forecasts;
+  std::vector<Unit> units;
+  std::vector<Reach> reaches;
+  std::vector<Event> events;
+  std::vector<Judgement> judgements;  // of each event
+  std::vector<double> targets;
+  std::vector<Labelled> labelled;  // with each target
+  std::vector<std::unique_ptr<Ticket>> closed;
+  Buffer<double> spreads, changes;  // see Looks
+  std::size_t looks = 0;            // how many such rows there are so far
+  std::size_t outputs;
+
+ private:
+  template <class Vector>
+  static void grow(Vector& vector, std::size_t more) {
+    if (vector.capacity() - vector.size() < more)
+      vector.reserve(std::max(vector.size() + more, 2 * vector.capacity()));
+  }
+};
+
+}  // namespace elman
