@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as arrays
 
 import inside
 import naive
-from naive.mixture import SLOW_DISCOUNT
+from naive.mixture import QUICK, SLOW_DISCOUNT
 from small_committees import FILTER, LINEAR, SIMPLE, WINDOW, alone, small, stream
 
 ROUNDING = 1e-9  # of the squares of forecasts and targets, which the differences of losses are made of
@@ -26,6 +26,7 @@ class Bound:
         self.potential = 0.0  # Phi
         self.cut = np.zeros(n_members)  # sum of |r| - |rt|
         self.range = 0.0  # B
+        self.recent_range = 0.0  # C
         self.ranges = []
         self.losses = np.zeros(n_members)  # of each member
         self.size = 0.0
@@ -33,7 +34,7 @@ class Bound:
     def take(self, forecasts, answer, target):
         g = self.discount
         gains = naive.gains(forecasts, answer, target)
-        within = naive.brought_back(gains, self.range)
+        within = naive.brought_back(gains, self.recent_range)
         ratios = within**2 / (self.range + self.variation) if self.range > 0 else np.zeros_like(gains)
         self.potential = g * self.potential + ratios.sum() / g
         self.excess = g * self.excess + (answer - target) ** 2 - (forecasts - target) ** 2
@@ -41,6 +42,7 @@ class Bound:
         self.variation = g * self.variation + within**2
         self.cut = g * self.cut + np.abs(gains) - np.abs(within)
         self.range = max(g * self.range, np.max(gains**2))
+        self.recent_range = max(QUICK * self.recent_range, np.max(gains**2))
         self.size = g * self.size + (np.max(np.abs(forecasts)) + abs(target)) ** 2
         if self.range > 0:
             self.ranges.append(self.range)

@@ -35,9 +35,9 @@ class Mixture {
   // With r_m what would have been gained, to first order and less a share of the distance, by trusting member
   // m instead of the mixture:
   //   r_m = 2 (p - y) (p - f_m) - kDistance (p - f_m)^2,
-  //   R_m <- g R_m + r_m,  V_m <- g V_m + r_m^2,  B <- max(g B, max r^2),  weight_m ~ max(R_m, 0) / (B +
-  //   V_m).
-  // The first r beyond the range B seen before is brought back to it: no single sample decides. `mixed` is
+  //   R_m <- g R_m + r_m,  V_m <- g V_m + r_m^2,  weight_m ~ max(R_m, 0) / (B + V_m),
+  //   B <- max(g B, max r^2),  C <- max(kQuick C, max r^2).
+  // An r beyond the range C that was seen lately is brought back to it: no single sample decides. `mixed` is
   // what was said at the time; everything is in units that are `scale` units of the sums.
   void learn(const double* forecasts, double mixed, double target, double scale) {
     const double square = scale * scale, slope = 2 * square * (mixed - target);
@@ -48,13 +48,14 @@ class Mixture {
     double largest = 0;
     for (std::size_t m = 0; m < regret_.size(); ++m)
       largest = std::max(largest, std::abs(gain(forecasts[m])));
-    const double shrink = largest * largest > range_ ? std::sqrt(range_) / largest : 1;
+    const double shrink = largest * largest > recent_range_ ? std::sqrt(recent_range_) / largest : 1;
     for (std::size_t m = 0; m < regret_.size(); ++m) {
       const double r = shrink * gain(forecasts[m]);
       regret_[m] = discount_ * regret_[m] + r;
       variation_[m] = discount_ * variation_[m] + r * r;
     }
     range_ = std::max(discount_ * range_, largest * largest);
+    recent_range_ = std::max(kQuick * recent_range_, largest * largest);
     weigh();
   }
 
@@ -64,6 +65,7 @@ class Mixture {
     for (double& regret : regret_) regret = std::clamp(regret * square, -kLargestRegret, kLargestRegret);
     for (double& variation : variation_) variation = in_unit(variation, square);
     range_ = in_unit(range_, square);
+    recent_range_ = in_unit(recent_range_, square);
     weigh();
   }
 
@@ -75,6 +77,7 @@ class Mixture {
     for (double& each : regret_) each *= largest / regret;
     for (double& each : variation_) each *= largest / regret;
     range_ *= largest / regret;
+    recent_range_ *= largest / regret;
     weigh();
   }
 
@@ -83,6 +86,12 @@ class Mixture {
     archive.vector("regret", regret_.data(), members_, Limits::within(kLargestRegret));
     archive.vector("variation", variation_.data(), members_, squares);
     archive.value("range", range_, squares);
+    // States of former versions have one range for both.
+    if (archive.has_part("recent_range", true))
+      archive.value("recent_range", recent_range_, squares);
+    else
+      recent_range_ = range_;
+    archive.require(recent_range_ <= range_, "what was gained lately is larger than ever");
     // By Cauchy and Schwarz R² <= V / (1 - g).
     for (std::size_t m = 0; m < regret_.size(); ++m)
       archive.require(regret_[m] * regret_[m] * (1 - discount_) <= 1.001 * variation_[m],
@@ -95,11 +104,13 @@ class Mixture {
     regret_ = other.regret_;
     variation_ = other.variation_;
     range_ = other.range_;
+    recent_range_ = other.recent_range_;
     weigh();
   }
 
  private:
   static constexpr double kDistance = 0.03;  // of what is gained by averaging that is not believed
+  static constexpr double kQuick = 0.998;    // what the range within which a sample counts forgets with
 
   static constexpr double kLargestRegret = 1e140;  // its square is still a number
 
@@ -120,7 +131,7 @@ class Mixture {
   Axis members_;
   double discount_;
   Buffer<double> regret_, variation_, weights_;
-  double range_ = 0;
+  double range_ = 0, recent_range_ = 0;
 };
 
 }  // namespace elman

@@ -5,6 +5,7 @@ import numpy as np
 DISCOUNT = 0.999
 SLOW_DISCOUNT = 0.9999
 DISTANCE = 0.03
+QUICK = 0.998
 
 
 class Mixture:
@@ -15,6 +16,7 @@ class Mixture:
         self.regret = np.zeros(n_members)  # R
         self.variation = np.zeros(n_members)  # V
         self.range = 0.0  # B
+        self.recent_range = 0.0  # C
 
     @property
     def weights(self):
@@ -30,25 +32,23 @@ class Mixture:
         return float(self.weights @ forecasts)
 
     def learn(self, forecasts, target, mixed=None):
-        """Take in the gains r, brought back as a whole to the range B that was seen before.
+        """Take in the gains r, brought back as a whole to the range C that was seen lately.
 
         They are those over what was said at the time, `mixed`, if that was not now.
         """
         forecasts = np.asarray(forecasts, dtype=float)
         gained = gains(forecasts, self.combine(forecasts) if mixed is None else mixed, target)
-        within = brought_back(gained, self.range)
+        within = brought_back(gained, self.recent_range)
         self.regret = self.discount * self.regret + within
         self.variation = self.discount * self.variation + within**2
         self.range = max(self.discount * self.range, float(np.max(gained**2)))
+        self.recent_range = max(QUICK * self.recent_range, float(np.max(gained**2)))
 
     def fade(self, largest):
         """Discount the past so far that no regret is larger."""
         factor = min(1.0, largest / max(np.max(np.abs(self.regret)), 1e-300))
-        self.regret, self.variation, self.range = (
-            factor * self.regret,
-            factor * self.variation,
-            factor * self.range,
-        )
+        self.regret, self.variation = factor * self.regret, factor * self.variation
+        self.range, self.recent_range = factor * self.range, factor * self.recent_range
 
 
 class Trust:
@@ -91,6 +91,6 @@ def gains(forecasts, answer, target):
 
 
 def brought_back(gained, seen):
-    """Give the gains times min(1, sqrt(B) / max |r|), B being the range `seen` before them."""
+    """Give the gains times min(1, sqrt(C) / max |r|), C being the range `seen` before them."""
     largest = np.max(np.abs(gained))
     return gained if largest**2 <= seen else gained * (np.sqrt(seen) / largest)
