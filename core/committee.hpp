@@ -37,7 +37,9 @@ class Committee {
         importance_(std::size_t(n_outputs_), options.columns.axis()),
         past_(options.columns, options.double_precision, Seats::reach(options.members)),
         single_(sizes(1)),
-        said_(n_outputs_, Said(n_members_)) {}
+        said_(n_outputs_, Said(n_members_)) {
+    if (Seats::need_series(options.members)) preparation_.keep_series();
+  }
 
   Committee(const Committee&) = delete;
 
@@ -235,8 +237,8 @@ class Committee {
     Ticket* question = ticket != nullptr ? questions_.ask(std::move(ticket)) : nullptr;
 
     double* row = &chunk.rows[i * preparation_.columns().count()];
-    preparation_.take(x, row);
     note_what_was_shown(chunk, i);
+    preparation_.take(x, row);
     ++samples_;
     if (Importance::looks_at(samples_))
       preparation_.spreads(&chunk.spreads[chunk.looks++ * preparation_.columns().count()]);
@@ -269,14 +271,13 @@ class Committee {
           unit.standardise_far(std::min(shown.highest + margin, bounds.highest))};
     }
     for (std::size_t s = 0; s < seats_.size(); ++s)
-      if (seats_[s].simple != Simple::none)
-        *forecasts_of(chunk, s, i) = said_by(seats_[s], preparation_.unit(seats_[s].own.output));
+      if (seats_[s].simple != nullptr) {
+        const Seen seen = this->seen(seats_[s].own.output);
+        *forecasts_of(chunk, s, i) = seen.unit.standardise_far(seats_[s].simple->says(seen));
+      }
   }
 
-  // What a simple member says now, in some unit.
-  double said_by(const Seat& seat, const Unit& unit) const {
-    return unit.standardise_far(preparation_.said_by(seat.simple, seat.own.output));
-  }
+  Seen seen(int k) const { return {preparation_.unit(k), preparation_.shown(k), preparation_.series(k)}; }
 
   // The targets of a row have become known; `ticket` holds what was answered, or it was answered just now.
   void settle(Chunk& chunk, std::int64_t row, Ticket* ticket, const double* y) {
@@ -285,6 +286,9 @@ class Committee {
     chunk.labelled.resize(at + n_outputs_);
     if (ticket != nullptr && ticket->is_blind() && row < samples_) say_again(*ticket);
     const bool known = preparation_.label(row, y, &chunk.targets[at], &chunk.labelled[at]);
+    for (const Seat& seat : seats_)
+      if (seat.simple != nullptr && !std::isnan(y[seat.own.output]))
+        seat.simple->learn(seen(seat.own.output), row, y[seat.own.output]);
     if (!known && samples_ == row) return;
     const std::int64_t when = ++known_;
     steps_ += known;
@@ -325,7 +329,7 @@ class Committee {
     for (const Seat& seat : seats_) longest = std::max(longest, std::size_t(seat.learner->remembered()));
     past_.begin(samples_, longest);
     for (const Seat& seat : seats_) {
-      if (seat.simple != Simple::none) continue;  // it remembers no rows
+      if (seat.simple != nullptr) continue;  // it remembers no rows
       seat.learner->expect_late_targets();
       seat.learner->recall(past_.ending(samples_, std::size_t(seat.learner->remembered())), seat.own);
     }
@@ -419,8 +423,8 @@ class Committee {
       for (int m = 0; m < n_members_; ++m) {
         const Seat& seat = seats_[seats_.of(m, k)];
         double opinion = ticket.again[seat.own.answer + k - seat.own.output];
-        if (seat.simple != Simple::none) opinion = labelled[k].unit.standardise_far(opinion);
-        answered &= !std::isnan(opinion);
+        if (seat.simple != nullptr) opinion = labelled[k].unit.standardise_far(opinion);
+        answered &= !std::isnan(opinion) || seat.simple != nullptr;
         said.opinions[m] = limited(opinion);
       }
       if (answered) judge_.judge_now(said.opinions.data(), k, targets[k], labelled[k].unit.size());
@@ -430,8 +434,7 @@ class Committee {
   // What simple members would answer to a row of before; in the units of the stream until it is judged.
   void say_again(Ticket& ticket) const {
     for (const Seat& seat : seats_)
-      if (seat.simple != Simple::none)
-        ticket.again[seat.own.answer] = preparation_.said_by(seat.simple, seat.own.output);
+      if (seat.simple != nullptr) ticket.again[seat.own.answer] = seat.simple->says(seen(seat.own.output));
   }
 
   double limited(double opinion) const {

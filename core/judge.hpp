@@ -57,8 +57,9 @@ class Judge {
   const DriftMeter& drift() const { return drift_; }
   const Bounds& bounds() const { return bounds_; }
 
-  // Mixes the opinions that there are of output k.
+  // Mixes the opinions that there are of output k. Who has none, NaN, is of the opinion of the others.
   void mix(Said& said, int k) const {
+    mixtures_[k].fill_in(said.opinions.data());
     said.layers = mixtures_[k].layers(said.opinions.data());
     said.mixed = mixtures_[k].combine(said.layers);
     said.interval = quantiles_[k].given();
@@ -98,7 +99,8 @@ class Judge {
   }
 
   // Who is trusted, by what everybody would answer now; of nothing else is learned.
-  void judge_now(const double* opinions, int k, double target, double size) {
+  void judge_now(double* opinions, int k, double target, double size) {
+    mixtures_[k].fill_in(opinions);
     const Trust::Layers layers = mixtures_[k].layers(opinions);
     mixtures_[k].learn(opinions, layers, mixtures_[k].combine(layers), target, size);
   }

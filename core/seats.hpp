@@ -7,8 +7,10 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "autoregression.hpp"
 #include "learner.hpp"
 #include "past.hpp"
 #include "simple_learner.hpp"
@@ -37,9 +39,9 @@ struct CommitteeOptions {
 };
 
 // A learner, the number of outputs that it answers and its share of rows, targets and states. What a simple
-// member says is known before learners run.
+// one says is known before learners run.
 struct Seat {
-  Simple simple;
+  SimpleLearner* simple;  // the learner, or null if it is none of these
   std::unique_ptr<Learner> learner;
   int n_outputs;
   Share own;
@@ -91,6 +93,13 @@ class Seats {
     return joint_ ? std::size_t(member) : std::size_t(output) * n_members_ + member;
   }
 
+  // Whether anybody looks at the targets as a series.
+  static bool need_series(const std::vector<MemberOptions>& members) {
+    return std::any_of(members.begin(), members.end(), [](const MemberOptions& member) {
+      return member.readout.name == "Seasonal" || member.readout.name == "Autoregression";
+    });
+  }
+
   std::string name_of(std::size_t s) const {
     return "output" + std::to_string(s / n_members_) + ".member" +
            std::to_string(numbers_[s % n_members_][0]) + ".";
@@ -120,17 +129,24 @@ class Seats {
                              member.cell,
                              member.training,
                              member.readout};
-    std::unique_ptr<Learner> learner;
-    const Simple simple = simple_of(member.readout.name);
-    if (simple != Simple::none && options.joint)
+    std::unique_ptr<SimpleLearner> simple = simple_learner(member.readout);
+    if (simple != nullptr && options.joint)
       throw std::invalid_argument("a model alone cannot have the readout of a simple member");
-    if (simple != Simple::none)
-      learner = std::make_unique<SimpleLearner>();
-    else if (options.double_precision)
-      learner = std::make_unique<LearnerOf<double>>(own);
-    else
-      learner = std::make_unique<LearnerOf<float>>(own);
-    return {simple, std::move(learner), n_outputs, {output * all.lags, all.lagged(), output, 0, 0}};
+    SimpleLearner* same = simple.get();
+    std::unique_ptr<Learner> learner = std::move(simple);
+    if (same == nullptr && options.double_precision) learner = std::make_unique<LearnerOf<double>>(own);
+    if (same == nullptr && !options.double_precision) learner = std::make_unique<LearnerOf<float>>(own);
+    return {same, std::move(learner), n_outputs, {output * all.lags, all.lagged(), output, 0, 0}};
+  }
+
+  // Which learner a readout of that name makes; null if a network has it.
+  static std::unique_ptr<SimpleLearner> simple_learner(const Part& readout) {
+    if (readout.name == "Mean") return std::make_unique<MeanSoFar>();
+    if (readout.name == "LastValue") return std::make_unique<LastValue>();
+    if (readout.name == "RecentMean") return std::make_unique<RecentMean>();
+    if (readout.name == "Seasonal") return std::make_unique<SeasonAgo>(readout.options.integer("period"));
+    if (readout.name == "Autoregression") return std::make_unique<Autoregression>(readout.options);
+    return nullptr;
   }
 
   static std::vector<Label> labels(const std::vector<MemberOptions>& members) {

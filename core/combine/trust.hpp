@@ -25,6 +25,23 @@ class Trust {
   // Of each member in the answer.
   const Buffer<double>& weights() const { return weights_; }
 
+  // In place of a forecast that is NaN, the weighted mean of the others; their mean if none of them is
+  // trusted.
+  void fill_in(double* forecasts) const {
+    double sum = 0, trusted = 0, plain = 0, n = 0;
+    for (std::size_t m = 0; m < weights_.size(); ++m) {
+      if (std::isnan(forecasts[m])) continue;
+      sum += weights_[m] * forecasts[m];
+      trusted += weights_[m];
+      plain += forecasts[m];
+      n += 1;
+    }
+    if (n == double(weights_.size())) return;
+    const double filled = trusted > 0 ? sum / trusted : n > 0 ? plain / n : 0;
+    for (std::size_t m = 0; m < weights_.size(); ++m)
+      if (std::isnan(forecasts[m])) forecasts[m] = filled;
+  }
+
   Layers layers(const double* forecasts) const {
     return {fast_.combine(forecasts), slow_.combine(forecasts)};
   }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "prepare/columns.hpp"
 #include "prepare/scaling.hpp"
 #include "prepare/shown.hpp"
+#include "prepare/target_series.hpp"
 #include "simd/buffer.hpp"
 
 namespace elman {
@@ -84,6 +86,7 @@ class Preparation {
     }
     ++rows_;
     for (int k = 0; k < columns_.outputs; ++k) pass(k);
+    for (TargetSeries& series : series_) series.pass();
   }
 
   // The same row, without changing anything.
@@ -97,6 +100,10 @@ class Preparation {
       row[j] = prepared(regime.moments, value);
     }
   }
+
+  // From now on, before the first row, the targets of every output are kept as a series.
+  void keep_series() { series_.resize(outputs_.size()); }
+  const TargetSeries* series(int output) const { return series_.empty() ? nullptr : &series_[output]; }
 
   // How far each column is moved to see whether it matters: one standard deviation, as networks see it.
   void spreads(double* out) const {
@@ -117,6 +124,7 @@ class Preparation {
       targets[k] = std::isnan(y[k]) ? y[k] : unit(k).standardise(y[k]);
       known |= !std::isnan(y[k]);
       shown_[k].observe(y[k], row);
+      if (!series_.empty()) series_[k].observe(row, y[k]);
       if (!std::isnan(y[k])) remember(k, row, y[k]);
     }
     return known;
@@ -133,13 +141,10 @@ class Preparation {
       for (int k = 0; k < columns_.outputs; ++k) shown_[k] = Shown::of(outputs_[k].moments);
     else
       exchange_shown(archive, shown_);
-  }
-
-  // What a simple member says of an output, in the units of the stream.
-  double said_by(Simple member, int k) const {
-    const Shown& shown = shown_[k];
-    if (member == Simple::mean || shown.count == 0) return outputs_[k].moments.mean;
-    return member == Simple::last_value ? shown.last : shown.recent_mean;
+    for (std::size_t k = 0; k < series_.size(); ++k) {
+      PrefixedArchive own(archive, "output" + std::to_string(k) + ".");
+      series_[k].exchange(own);
+    }
   }
 
   // Walks what else is needed where targets come late, of row `oldest` or a newer one; `newest` is that of
@@ -156,6 +161,7 @@ class Preparation {
   }
   void restored(std::int64_t rows) {
     rows_ = rows;
+    for (TargetSeries& series : series_) series.restored(rows);
     coding_.restored();
   }
 
@@ -191,10 +197,11 @@ class Preparation {
   Scaled scaled_;
   Coding coding_;
   std::vector<Regime> inputs_, outputs_;
-  std::vector<Shown> shown_;      // by each output
-  std::int64_t rows_ = 0;         // taken so far
-  Buffer<double> history_;        // [outputs][lags], the newest first
-  Buffer<std::int64_t> sources_;  // of which row each is the target; 0 if that does not matter any more
+  std::vector<Shown> shown_;          // by each output
+  std::vector<TargetSeries> series_;  // of each output, or none
+  std::int64_t rows_ = 0;             // taken so far
+  Buffer<double> history_;            // [outputs][lags], the newest first
+  Buffer<std::int64_t> sources_;      // of which row each is the target; 0 if that does not matter any more
 };
 
 }  // namespace elman

@@ -1,4 +1,4 @@
-// What the targets of one output have shown so far: what simple members say, and how far answers may go.
+// What the targets of one output have shown so far: the newest ones, and how far answers may go.
 #pragma once
 
 #include <algorithm>
@@ -39,9 +39,6 @@ struct Shown {
 
   double margin() const { return kMargin * (highest - lowest); }
 };
-
-// What simple members say; `none` is said by learners.
-enum class Simple { none, last_value, recent_mean, mean };
 
 // Walks what the outputs have shown.
 inline void exchange_shown(Archive& archive, std::vector<Shown>& shown) {

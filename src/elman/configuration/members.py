@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 from elman.arguments import instance
 from elman.configuration.cells import GRU, LSTM, SRNN, Cell, Linear
-from elman.configuration.readouts import RLS, Gradient, LastValue, Mean, Readout, RecentMean, Simple
+from elman.configuration.readouts import (
+    RLS,
+    Autoregression,
+    Gradient,
+    LastValue,
+    Mean,
+    Readout,
+    RecentMean,
+    Seasonal,
+    Simple,
+)
 from elman.configuration.training import EKF, WOGD, Adam, HalfEKF, Training
 
 if TYPE_CHECKING:
@@ -140,6 +150,10 @@ DEFAULT_MEMBERS = (
     _simple("mean so far", Mean()),
     _simple("last value", LastValue(), lagged=True),
     _simple("recent mean", RecentMean(), lagged=True),
+    # What lies further back than the past targets that networks see.
+    _simple("one season ago", Seasonal(), lagged=True),
+    _simple("autoregression, seasons", Autoregression(lags=6, seasons=True), lagged=True),
+    _simple("autoregression, 24 lags", Autoregression(lags=24), lagged=True),
 )
 
 # Where no covariance fits: a linear model that costs a few operations a weight.

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from elman import limits
-from elman.arguments import instance, number
+from elman.arguments import instance, number, whole_number
 from elman.configuration.part import Part, registered
 
 
@@ -78,7 +78,7 @@ class RLS(Readout):
 
 @dataclass(frozen=True)
 class Simple(Readout):
-    """What members say that learn nothing: exact, with no weight to train. Only a `Committee` has them."""
+    """What members say that see the past targets and nothing else. Only a `Committee` has them."""
 
     skip: bool = field(default=True, init=False, repr=False)
 
@@ -105,3 +105,61 @@ class RecentMean(Simple):
 @dataclass(frozen=True)
 class Mean(Simple):
     """The mean of all targets; of the last ten thousand or so where there were more."""
+
+
+@registered
+@dataclass(frozen=True)
+class Seasonal(Simple):
+    """The target one season ago, exactly.
+
+    Parameters
+    ----------
+    period
+        Rows of a season. 0: it is found, by the autocorrelation of the changes; before that, and where there
+        is none, the member has no opinion of its own.
+
+    Examples
+    --------
+    >>> Seasonal(24)
+    Seasonal(period=24)
+    """
+
+    period: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole_number("period", self.period, at_least=0, at_most=limits.LAGS)
+
+
+@registered
+@dataclass(frozen=True)
+class Autoregression(Simple):
+    """Recursive least squares over the last targets: a linear model of the series by its own past.
+
+    Parameters
+    ----------
+    lags
+        How many of the last targets it sees, whatever the `lags` of the committee.
+    seasons
+        Whether it also sees the targets around one season ago, of the two seasons that were found if any, and
+        the means of the last ten, thirty and a hundred targets.
+    forgetting, initial_variance
+        As for `RLS`.
+
+    Examples
+    --------
+    >>> Autoregression(lags=6, seasons=True)
+    Autoregression(lags=6, seasons=True, forgetting=0.9995, initial_variance=1.0)
+    """
+
+    lags: int = 24
+    seasons: bool = False
+    forgetting: float = 0.9995
+    initial_variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole_number("lags", self.lags, at_least=1, at_most=limits.LAGS)
+        instance("seasons", self.seasons, bool)
+        number("forgetting", self.forgetting, at_least=limits.FORGETTING, at_most=1)
+        number("initial_variance", self.initial_variance, above=0, at_most=limits.VARIANCE)
