@@ -71,11 +71,12 @@ const Named<MakeTraining<T>>& trainings() {
   return all;
 }
 
-// Readouts, and whether they learn by least squares instead of by the training. Those of simple members learn
-// nothing.
+// Readouts, and whether they learn by least squares instead of by the training. Those of simple
+// members have no network.
 inline const Named<bool>& readouts() {
-  static const Named<bool> all = {
-      {"Gradient", false}, {"RLS", true}, {"LastValue", false}, {"RecentMean", false}, {"Mean", false}};
+  static const Named<bool> all = {{"Gradient", false},      {"RLS", true},   {"LastValue", false},
+                                  {"RecentMean", false},    {"Mean", false}, {"Seasonal", false},
+                                  {"Autoregression", false}};
   return all;
 }
 

@@ -5,7 +5,9 @@ import numpy as np
 import inside
 import naive
 from elman import EKF, RLS, SRNN, WOGD, Committee, Gradient, Linear, Member, OnlineRNN
-from elman.configuration.readouts import LastValue, Mean, RecentMean
+from elman.configuration.readouts import Autoregression, LastValue, Mean, RecentMean, Seasonal
+from naive.series import Autoregression as NaiveAutoregression
+from naive.series import SeasonAgo
 
 LINEAR = Member("linear", Linear(), WOGD(window=1), RLS(forgetting=0.99), lagged=True)
 FILTER = Member("filter", SRNN(3), EKF(lookback=3), Gradient(skip=True))
@@ -13,6 +15,15 @@ WINDOW = Member("window", SRNN(4), WOGD(window=8, rate=0.05), Gradient(), lagged
 SIMPLE = tuple(
     Member(name, Linear(), WOGD(window=1), says)
     for name, says in (("last value", LastValue()), ("recent mean", RecentMean()), ("mean", Mean()))
+)
+SERIES = tuple(
+    Member(name, Linear(), WOGD(window=1), says)
+    for name, says in (
+        ("season", Seasonal()),
+        ("week", Seasonal(7)),
+        ("autoregression", Autoregression(lags=5)),
+        ("autoregression, seasons", Autoregression(lags=3, seasons=True, forgetting=0.99)),
+    )
 )
 MEMBERS = (LINEAR, FILTER, WINDOW)
 
@@ -64,12 +75,26 @@ class Network:
         self.learner.tell(self.tickets[row], target)
 
 
+def says(member):
+    """What the oracle has for a simple member; None for a network."""
+    if member in SIMPLE:
+        return member.name
+    if isinstance(member.readout, Seasonal):
+        return SeasonAgo(member.readout.period)
+    if isinstance(member.readout, Autoregression):
+        readout = member.readout
+        return NaiveAutoregression(
+            readout.lags, readout.forgetting, readout.initial_variance, seasons=readout.seasons
+        )
+    return None
+
+
 def oracle(model):
     """The oracle of a committee that knows its sizes and has seen nothing."""
     n_outputs = model._outputs.count
     members = [
-        naive.Member(None, [k], lagged=False, says=member.name)
-        if member in SIMPLE
+        naive.Member(None, [k], lagged=False, says=says(member))
+        if says(member) is not None
         else naive.Member(Network(model, k, i), [k], member.lagged)
         for k in range(n_outputs)
         for i, member in enumerate(model.members)

@@ -11,7 +11,7 @@ import naive
 from elman import _core
 from inside import arrays, sized, write
 from naive.quantiles import LEVELS, normal_quantile
-from small_committees import FILTER, LINEAR, MEMBERS, SIMPLE, WINDOW, oracle, small, stream
+from small_committees import FILTER, LINEAR, MEMBERS, SERIES, SIMPLE, WINDOW, oracle, small, stream
 
 
 def followed(model, expected, X, y, coverage=0.9):
@@ -67,6 +67,38 @@ def test_simple_members_follow_the_oracle(n_outputs):
 
     assert_equal(*followed(model, expected, X, y))
     assert_same_standing(model, expected)
+
+
+def seasonal(n, n_outputs):
+    """A day of 12 rows and a week of 60, of which the outputs have different shares, and noise."""
+    t = np.arange(n)
+    day = np.sin(2 * np.pi * t / 12) + (t % 12 == 3)
+    week = 2.0 * (t % 60 > 47)
+    y = np.stack([day + k * week for k in range(n_outputs)], 1)
+    return y + 0.1 * np.random.default_rng(1).normal(size=y.shape)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_members_that_look_at_the_series_follow_the_oracle(missing):
+    y = seasonal(320, 2)
+    y[np.random.default_rng(2).random(y.shape) < missing] = np.nan
+    model = sized(small([LINEAR, *SERIES]), 0, 2)
+    expected = oracle(model)
+
+    assert_equal(*followed(model, expected, np.empty((len(y), 0)), y))
+    assert_same_standing(model, expected)
+    found = [series.finder.seasons for series in expected.preparation.series]
+    assert found[0][0] == 12
+    assert [arrays(model)[f"output{k}.season{i}"].item() for k in range(2) for i in range(2)] == [*sum(found, ())]
+
+
+def test_a_member_without_an_opinion_says_what_the_others_say():
+    rng = np.random.default_rng(3)
+    y = rng.normal(size=200)
+    with_season, without = (small([LINEAR, *members]) for members in (SERIES[:1], ()))
+
+    assert np.allclose(with_season.run(np.empty((200, 0)), y), without.run(np.empty((200, 0)), y), atol=1e-12)
+    assert arrays(with_season)["output0.season0"] == 0
 
 
 def test_bounds_follow_the_oracle():

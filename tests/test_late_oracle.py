@@ -8,7 +8,7 @@ import naive
 from combos import every_cell, naive_counterpart, naive_weights
 from elman import EKF, RLS, SGD, SRNN, WOGD, Adam, Gradient, Linear, OnlineRNN
 from inside import sized
-from small_committees import MEMBERS, Network, small, stream
+from small_committees import LINEAR, MEMBERS, SERIES, SIMPLE, Network, says, small, stream
 from test_committee_oracle import assert_equal, assert_same_standing
 from waits import KINDS, answered_late, told, waits
 
@@ -65,7 +65,9 @@ def test_every_build_follows_the_oracle(dtype):
 def late_oracle(model):
     """The oracle of a committee that has seen nothing, oracles all the way down."""
     members = [
-        naive.Member(naive_counterpart(Network(model, k, i).learner).learner, [k], member.lagged)
+        naive.Member(None, [k], lagged=False, says=says(member))
+        if says(member) is not None
+        else naive.Member(naive_counterpart(Network(model, k, i).learner).learner, [k], member.lagged)
         for k in range(model._outputs.count)
         for i, member in enumerate(model.members)
     ]
@@ -80,6 +82,17 @@ def test_a_committee_follows_the_oracle(n_outputs, delay, kind):
     oracle = late_oracle(model)
 
     assert_follows(model, oracle, X, y, waits(kind, delay, len(X)))
+    assert_same_standing(model, oracle)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_members_that_look_at_the_series_follow_the_oracle(kind):
+    X, y = stream(250, 3, missing=0.05)
+    y += 5 * (np.arange(250) % 7 == 0)
+    model = sized(small([LINEAR, *SIMPLE, *SERIES]), 3)
+    oracle = late_oracle(model)
+
+    assert_follows(model, oracle, X, y, waits(kind, 4, len(X), lost=0.1))
     assert_same_standing(model, oracle)
 
 

@@ -12,6 +12,7 @@ from naive.learner import as_target
 from naive.mixture import Trust
 from naive.preparation import Preparation
 from naive.quantiles import Quantiles
+from naive.series import past_of
 
 RECENT = 0.001
 LARGEST_AGAIN = 10.0
@@ -24,7 +25,7 @@ class Member:
     learner: Any
     outputs: list  # which it answers; a lagged one sees their past, too
     lagged: bool
-    says: str | None = None  # of a simple one, which has no learner
+    says: Any = None  # of a simple one, which has no learner: its name, or what says it by the series
 
     def row(self, past, features):
         """[y_{t-1}, ..., y_{t-lags} of each of its outputs, x]; only x if it is not lagged."""
@@ -84,7 +85,7 @@ class Committee:
         for member in self.members:
             for k, value in zip(member.outputs, self.forecast(member, past, features), strict=True):
                 on[k].append(value if self.joint else np.clip(value, *self.limits(k)))
-        return np.array(on)
+        return np.array([mixture.filled_in(own) for mixture, own in zip(self.mixtures, on, strict=True)])
 
     def forecast(self, member, past, features):
         """Give what a member says: a simple one what its output has shown."""
@@ -95,8 +96,15 @@ class Committee:
     def shown_by(self, member):
         """Give what a simple member says, in the units of the stream."""
         (k,) = member.outputs
+        if not isinstance(member.says, str):
+            return member.says.says(*self.series(k, self.samples))
         shown, mean = self.preparation.shown[k], self.preparation.targets[k].mean
         return {"last value": shown.last, "recent mean": shown.recent_mean, "mean": mean}[member.says]
+
+    def series(self, k, row):
+        """Give the series of output k, its scaling, and what lies before a row."""
+        past = past_of(self.preparation.known[:, k], row)
+        return self.preparation.series[k], self.preparation.targets[k], past
 
     def limits(self, k):
         """Give the limits of what was shown, within those that are given, in units of the deviation."""
@@ -167,6 +175,11 @@ class Committee:
         self.steps += not np.isnan(y).all()
         simple = [None if member.says is None else self.shown_by(member) for member in self.members]
         target = self.preparation.label(y, row)
+        for member in self.members:
+            if member.says is not None and not isinstance(member.says, str):
+                (k,) = member.outputs
+                if not math.isnan(y[k]):
+                    member.says.learn(*self.series(k, row), y[k])
         if row < self.samples - 1:
             self.judge_again(row, target, simple)
         self.conclude(self.said[row], y, row + 1)
@@ -187,7 +200,8 @@ class Committee:
         for k, opinions in enumerate(on):
             if not self.said[row].targets[k].varies and not math.isnan(target[k]):
                 size = self.preparation.size(k)
-                self.mixtures[k].learn(size * np.array(opinions), size * target[k])
+                filled = self.mixtures[k].filled_in(opinions)
+                self.mixtures[k].learn(size * np.array(filled), size * target[k])
 
     def learn(self, x, y, coverage=0.9):
         """Answer a row whose targets are known at once. Gives what `answer` gave before."""

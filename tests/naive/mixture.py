@@ -64,6 +64,15 @@ class Trust:
         """Of each member in the answer."""
         return self.above.weights @ [self.fast.weights, self.slow.weights]
 
+    def filled_in(self, forecasts):
+        """Give the forecasts with the weighted mean of the others in place of what is NaN."""
+        forecasts = np.array(forecasts, dtype=float)
+        known = ~np.isnan(forecasts)
+        if not known.all():
+            trust = self.weights[known] if self.weights[known].sum() > 0 else np.ones(known.sum())
+            forecasts[~known] = np.average(forecasts[known], weights=trust)
+        return forecasts
+
     def layers(self, forecasts):
         """Give what the two mixtures say."""
         return np.array([self.fast.combine(forecasts), self.slow.combine(forecasts)])

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from naive.scaling import Regime, clamp
+from naive.series import Series, past_of
 
 LARGEST_UNSCALED = 1e6
 
@@ -45,6 +46,7 @@ class Preparation:
         self.columns = [Regime() for _ in range(n_outputs * lags + n_features)]
         self.targets = [Regime() for _ in range(n_outputs)]
         self.shown = [Shown() for _ in range(n_outputs)]
+        self.series = [Series() for _ in range(n_outputs)]
         self.lags = lags
         self.known = np.empty((0, n_outputs))  # the targets of every row, NaN where unknown
 
@@ -89,6 +91,9 @@ class Preparation:
         for shown, value in zip(self.shown, y, strict=True):
             shown.observe(value, row if row >= 0 else len(self.known) + row)
         self.known[row] = y
+        row = row if row >= 0 else len(self.known) + row
+        for k, series in enumerate(self.series):
+            series.observe(row, y[k], past_of(self.known[:, k], row))
         return np.array([self.in_units(k, value) for k, value in enumerate(y)])
 
     def in_units(self, k, value):
