@@ -23,6 +23,7 @@ inline Simple simple_of(const std::string& readout) {
 
 class SimpleLearner final : public Learner {
  public:
+  std::size_t scratch() const override { return 0; }
   void initialise(const std::vector<std::uint64_t>&) override {}
   void predict(Rows, double*) override {}
   // What it says does not depend on the row.

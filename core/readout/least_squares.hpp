@@ -25,7 +25,7 @@ namespace elman {
 template <class T>
 class LeastSquares {
  public:
-  LeastSquares(const Options& options, const Readout<T>& readout)
+  LeastSquares(const Options& options, const Readout<T>& readout, ScratchPlan& scratch)
       : forgetting_(options.number("forgetting")),
         initial_variance_(options.number("initial_variance")),
         regressors_(readout.regressors()),
@@ -33,9 +33,9 @@ class LeastSquares {
         renewals_(std::max(1, int(std::ceil(n_ * (1 - forgetting_))))),
         stride_(padded<double>(n_)),
         covariance_(std::size_t(n_) * stride_),
-        phi_(stride_),
-        u_(stride_),
-        v_(stride_) {
+        phi_(scratch.place<double>(std::size_t(stride_))),
+        u_(scratch.place<double>(std::size_t(stride_))),
+        v_(scratch.place<double>(std::size_t(stride_))) {
     restart();
   }
 
@@ -43,8 +43,10 @@ class LeastSquares {
   // where unknown.
   void learn(Readout<T>& readout, const T* h, const T* x, const T* targets, std::size_t target_step,
              std::int64_t t) {
-    std::copy_n(h, std::size_t(readout.n_hidden()), phi_.data());
-    std::copy_n(x, std::size_t(readout.n_skipped()), phi_.data() + readout.n_hidden());
+    double* phi = std::copy_n(h, std::size_t(readout.n_hidden()), phi_.data());
+    phi = std::copy_n(x, std::size_t(readout.n_skipped()), phi);
+    std::fill(phi, phi_.end(), 0.0);
+    std::fill(u_.begin(), u_.end(), 0.0);
     double S = measure();
     if (!is_positive(S)) {
       restart();
@@ -149,7 +151,8 @@ class LeastSquares {
   double forgetting_, initial_variance_;
   Axis regressors_;
   int n_, renewals_, stride_;  // renewals: of how many weights the penalty is renewed at a sample
-  Buffer<double> covariance_, phi_, u_, v_;
+  Buffer<double> covariance_;
+  Scratch<double> phi_, u_, v_;
 };
 
 }  // namespace elman
