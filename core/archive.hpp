@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "shared.hpp"
 #include "simd/half.hpp"
 
 namespace elman {
@@ -26,12 +27,11 @@ class Axis {
  public:
   Axis(const char* kind, std::size_t size) : kind_(kind), size_(size) {}
   Axis(const char* kind, std::vector<Label> labels)
-      : kind_(kind),
-        size_(labels.size()),
-        labels_(std::make_shared<const std::vector<Label>>(std::move(labels))) {}
+      : kind_(kind), size_(labels.size()), labels_(shared(std::move(labels))) {}
 
   const char* kind() const { return kind_; }
   std::size_t size() const { return size_; }
+  bool operator==(const Axis&) const = default;  // equal labels are shared
   Label label(std::size_t i) const { return labels_ == nullptr ? Label{i} : (*labels_)[i]; }
 
   // This axis and behind it another.

@@ -40,7 +40,19 @@ struct Chunk {
         reaches(sizes.capacity * sizes.outputs),
         spreads(most_looks() * sizes.columns),
         changes(most_looks() * sizes.columns * sizes.outputs * sizes.members),
-        outputs(sizes.outputs) {
+        outputs(sizes.outputs),
+        said(sizes.outputs, Said(int(sizes.members))),
+        room_(sizes) {
+    reserve(2 * capacity);
+  }
+
+  // Makes room for another committee of these sizes.
+  void fit(const Sizes& sizes) {
+    if (room_.columns < sizes.columns || room_.outputs < sizes.outputs || room_.members < sizes.members)
+      *this = Chunk({capacity, std::max(room_.columns, sizes.columns), std::max(room_.outputs, sizes.outputs),
+                     std::max(room_.members, sizes.members)});
+    outputs = sizes.outputs;
+    start();
     reserve(2 * capacity);
   }
 
@@ -77,6 +89,7 @@ struct Chunk {
   Buffer<double> spreads, changes;  // see Looks
   std::size_t looks = 0;            // how many such rows there are so far
   std::size_t outputs;
+  std::vector<Said> said;  // of a row that is no question
 
  private:
   template <class Vector>
@@ -84,6 +97,8 @@ struct Chunk {
     if (vector.capacity() - vector.size() < more)
       vector.reserve(std::max(vector.size() + more, 2 * vector.capacity()));
   }
+
+  Sizes room_;
 };
 
 }  // namespace elman

@@ -35,9 +35,7 @@ class Committee {
         limits_opinions_(!options.joint || (n_members_ > 1 && options.loss == Loss::squared)),
         judge_(n_outputs_, seats_.members(), {options.lowest, options.highest}),
         importance_(std::size_t(n_outputs_), options.columns.axis()),
-        past_(options.columns, options.double_precision, Seats::reach(options.members)),
-        single_(sizes(1)),
-        said_(n_outputs_, Said(n_members_)) {
+        past_(options.columns, options.double_precision, Seats::reach(options.members)) {
     if (Seats::need_series(options.members)) preparation_.keep_series();
   }
 
@@ -47,17 +45,21 @@ class Committee {
 
   // Answers row x; changes nothing that `run` or `exchange` could see.
   void predict(const double* x, Answers out) {
-    preparation_.preview(x, single_.rows.data());
+    Chunk& room = single();
+    preparation_.preview(x, room.rows.data());
     for (std::size_t s = 0; s < seats_.size(); ++s)
-      seats_[s].learner->predict(rows_of(single_, seats_[s]), forecasts_of(single_, s, 0));
-    note_what_was_shown(single_, 0);
-    say(single_, 0, said_);
-    judge_.write(said_, preparation_, out, 0);
+      seats_[s].learner->predict(rows_of(room, seats_[s]), forecasts_of(room, s, 0));
+    note_what_was_shown(room, 0);
+    say(room, 0, room.said);
+    judge_.write(room.said, preparation_, out, 0);
   }
 
   // Room for a run over so many rows. Unless truths come late it is the only memory that a run needs: once
   // there is room, nothing can fail half-way.
-  Chunk room_for(std::size_t rows) const { return Chunk(sizes(std::min(rows, kChunk))); }
+  Chunk room_for(std::size_t rows) const {
+    seats_.reserve();
+    return Chunk(sizes(std::min(rows, kChunk)));
+  }
 
   // How truths come: each so many rows after its row, and of how many questions that are open at a time the
   // oldest is given up.
@@ -88,25 +90,24 @@ class Committee {
     }
   }
 
-  // The same for one row, which there is always room for.
-  void learn(const double* x, const double* y, Answers out) { run(x, y, 1, out, {0, 0}, 1, single_); }
+  // The same for one row.
+  void learn(const double* x, const double* y, Answers out) { run(x, y, 1, out, {0, 0}, 1, single()); }
 
   // Answers row x and keeps the question open; returns its number.
   std::int64_t ask(const double* x, std::size_t most_open, Answers out) {
-    single_.start();
-    take(single_, x, 0, new_ticket(nullptr, 0), most_open);
-    finish(single_, 1, out, 1);
+    Chunk& room = single();
+    take(room, x, 0, new_ticket(nullptr, 0), most_open);
+    finish(room, 1, out, 1);
     return samples_;
   }
 
   // Learns the targets of a question that is open.
   void tell(std::int64_t row, const double* y) {
-    single_.start();
-    single_.reserve(1);
+    Chunk& room = single();
     preparation_.coding().reserve(1);
-    single_.closed.push_back(questions_.close(row));
-    settle(single_, row, single_.closed.back().get(), y);
-    finish(single_, 0, {}, 1);
+    room.closed.push_back(questions_.close(row));
+    settle(room, row, room.closed.back().get(), y);
+    finish(room, 0, {}, 1);
   }
 
   // Gives up a question that is open.
@@ -194,6 +195,14 @@ class Committee {
   Chunk::Sizes sizes(std::size_t capacity) const {
     return {capacity, std::size_t(preparation_.columns().count()), std::size_t(n_outputs_),
             std::size_t(n_members_)};
+  }
+
+  // Room for one row: that of the thread, which all committees use in turn.
+  Chunk& single() const {
+    static thread_local Chunk room({1, 0, 0, 0});
+    seats_.reserve();
+    room.fit(sizes(1));
+    return room;
   }
 
   static constexpr std::size_t kChunk = 512;
@@ -307,7 +316,7 @@ class Committee {
     std::size_t i = 0, look_at = 0;
     for (std::size_t e = 0; e < chunk.events.size(); ++e) {
       const Judgement& judgement = chunk.judgements[e];
-      std::vector<Said>& said = judgement.ticket != nullptr ? judgement.ticket->said : said_;
+      std::vector<Said>& said = judgement.ticket != nullptr ? judgement.ticket->said : chunk.said;
       if (chunk.events[e].targets != Event::kRow) {
         if (chunk.events[e].again != nullptr)
           judge_again(*judgement.ticket, &chunk.targets[chunk.events[e].targets],
@@ -320,6 +329,7 @@ class Committee {
       judge_.write(said, preparation_, out, i++ * n_outputs_);
       if (Importance::looks_at(chunk.events[e].row)) look(chunk, look_at++, said);
     }
+    chunk.closed.clear();
     tidy();
   }
 
@@ -379,12 +389,20 @@ class Committee {
   void run_learners(Chunk& chunk, std::size_t n, int threads) {
     std::atomic<std::size_t> next = 0;
     const auto work = [&] {
+      if (!has_room()) return;  // a helper: the caller has
       for (std::size_t s = next++; s < seats_.size(); s = next++)
         seats_[s].learner->run(
             {chunk.events, rows_of(chunk, seats_[s]), chunk.targets.data(), past_, looks_of(chunk, s)},
             seats_[s].own, forecasts_of(chunk, s, 0));
     };
     share(n > kWorthAThread ? std::min(threads, int(seats_.size())) - 1 : 0, work);
+  }
+
+  bool has_room() const try {
+    seats_.reserve();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
   }
 
   // Where the looks of a learner begin: those of all learners before it come first.
@@ -474,8 +492,6 @@ class Committee {
   Questions questions_;
   Past past_;               // kept while questions are open
   std::int64_t known_ = 0;  // orders what becomes known of the past
-  Chunk single_;            // for one row at a time
-  std::vector<Said> said_;  // of a row that is no question
 };
 
 }  // namespace elman

@@ -117,6 +117,8 @@ class Learner {
  public:
   virtual ~Learner() = default;
 
+  // Bytes that it needs within a call, see ScratchPlan.
+  virtual std::size_t scratch() const = 0;
   // Draws the initial weights. Each column of a matrix has a random stream of its own, so that inputs and
   // outputs which come later change no other weight.
   virtual void initialise(const std::vector<std::uint64_t>& seed) = 0;
@@ -160,15 +162,18 @@ class LearnerOf final : public Learner {
                  !find(readouts(), options.readout.name)),
         training_(find(trainings<T>(), options.training.name)(options.training.options, network_)),
         least_squares_(find(readouts(), options.readout.name)
-                           ? std::make_unique<LeastSquares<T>>(options.readout.options, network_.readout)
+                           ? std::make_unique<LeastSquares<T>>(options.readout.options, network_.readout,
+                                                               network_.scratch)
                            : nullptr),
-        row_(inputs_.size()),
-        target_(n_outputs_),
-        unknown_(n_outputs_),
-        answer_(n_outputs_),
-        present_(state_size()),
-        moved_(std::size_t(n_lagged_ + n_features_)),
-        moved_answer_(std::size_t(n_outputs_)) {}
+        row_(place<T>(inputs_.size())),
+        target_(place<T>(std::size_t(n_outputs_))),
+        unknown_(place<T>(std::size_t(n_outputs_))),
+        answer_(place<T>(std::size_t(n_outputs_))),
+        present_(place<double>(state_size())),
+        moved_(place<double>(std::size_t(n_lagged_ + n_features_))),
+        moved_answer_(place<double>(std::size_t(n_outputs_))) {}
+
+  std::size_t scratch() const override { return network_.scratch.bytes(); }
 
   void initialise(const std::vector<std::uint64_t>& seed) override {
     draw_weights(network_.recurrence, seed);
@@ -176,6 +181,7 @@ class LearnerOf final : public Learner {
   }
 
   void predict(Rows row, double* answer) override {
+    network_.scratch.reserve();
     // The row behind the window is scratch: the next push overwrites it.
     push(row);
     read_answer(answer);
@@ -183,6 +189,7 @@ class LearnerOf final : public Learner {
   }
 
   void run(const Script& script, const Share& own, double* answers) override {
+    network_.scratch.reserve();
     std::size_t i = 0;
     Looks looks = script.looks;
     for (const Event& event : script.events) {
@@ -233,7 +240,7 @@ class LearnerOf final : public Learner {
     }
   }
 
-  void measure(bool on) override { measures_ = on; }
+  void measure(bool on) override { probe_ = on ? std::make_unique<SmoothnessProbe<T>>() : nullptr; }
   double smoothness() const override { return smoothness_; }
   double local_regret() const override { return training_->local_regret(); }
   std::int64_t samples() const override { return samples_; }
@@ -288,6 +295,11 @@ class LearnerOf final : public Learner {
   }
 
  private:
+  template <class U>
+  Scratch<U> place(std::size_t size) {
+    return network_.scratch.template place<U>(size);
+  }
+
   static std::unique_ptr<Cell<T>> make_cell(const LearnerOptions& o) {
     const int n_hidden = o.cell.options.integer("n_hidden");
     return find(cells<T>(), o.cell.name)({o.columns.inputs(), n_hidden, o.window + 1}, o.cell.options);
@@ -421,9 +433,9 @@ class LearnerOf final : public Learner {
   }
 
   void learn(int first) {
-    if (measures_) probe_.before(network_, first);
+    if (probe_ != nullptr) probe_->before(network_, first);
     training_->update(network_, first, ++steps_);
-    if (measures_) smoothness_ = probe_.after(network_, first);
+    if (probe_ != nullptr) smoothness_ = probe_->after(network_, first);
     if (least_squares_ == nullptr) return;
     // The trajectory is still that of the weights which made the answer.
     const int last = network_.window.size() - 1;
@@ -436,15 +448,14 @@ class LearnerOf final : public Learner {
   Network<T> network_;
   std::unique_ptr<Training<T>> training_;
   std::unique_ptr<LeastSquares<T>> least_squares_;  // what the readout learns by, if not by the training
-  SmoothnessProbe<T> probe_;
-  bool measures_ = false;
+  std::unique_ptr<SmoothnessProbe<T>> probe_;       // of updates that are measured
   double smoothness_ = std::numeric_limits<double>::quiet_NaN();
   std::int64_t samples_ = 0, steps_ = 0;
   bool is_up_to_date_ = true;  // the trajectory
-  Buffer<T> row_, target_, unknown_, answer_;
-  std::unique_ptr<Window<T>> earlier_;   // where the stretch of an earlier row is laid out
-  Buffer<double> present_;               // the state before the window while such a stretch is run over
-  Buffer<double> moved_, moved_answer_;  // a row of which one column is moved, and the answer to it
+  Scratch<T> row_, target_, unknown_, answer_;
+  std::unique_ptr<Window<T>> earlier_;    // where the stretch of an earlier row is laid out
+  Scratch<double> present_;               // the state before the window while such a stretch is run over
+  Scratch<double> moved_, moved_answer_;  // a row of which one column is moved, and the answer to it
 };
 
 }  // namespace elman

@@ -2,6 +2,7 @@
 // descend.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -21,8 +22,9 @@ struct Network {
   // `readout_is_trained`: by the training; otherwise it learns by itself.
   Network(std::unique_ptr<Cell<T>> new_cell, const ReadoutSizes& sizes, Loss loss, bool readout_is_trained)
       : cell(std::move(new_cell)),
-        recurrence(Parameters<T>::Role::recurrence, cell->blocks(), cell->n_weights()),
-        readout(sizes, loss),
+        scratch(cell->scratch()),
+        recurrence(Parameters<T>::Role::recurrence, cell->blocks(), cell->n_weights(), scratch),
+        readout(sizes, loss, scratch),
         window(sizes.n_inputs, sizes.n_outputs, sizes.capacity),
         capacity(sizes.capacity),
         trained{&recurrence} {
@@ -31,6 +33,7 @@ struct Network {
   Network(const Network&) = delete;
 
   std::unique_ptr<Cell<T>> cell;
+  ScratchPlan scratch;  // of all parts, that of the cell first
   Parameters<T> recurrence;
   Readout<T> readout;
   Window<T> window;
@@ -44,6 +47,7 @@ struct Network {
   // Runs the network over rows [first, size) of the window.
   void forward(int first) { forward(recurrence.weights, first); }
   void forward(const Buffer<T>& weights, int first) {
+    scratch.reserve();
     cell->forward(weights.data(), window.inputs(), first, window.size(), clock);
   }
 
@@ -59,6 +63,7 @@ struct Network {
 
   // The loss of all samples.
   void differentiate_window(int first) {
+    scratch.reserve();
     readout.differentiate(cell->hidden(first + 1), window.input(first), window.targets() + first,
                           window.target_step(), window.size() - first);
     back_propagate(first);
@@ -83,6 +88,7 @@ struct Network {
   // dz/dweights, with a direction; `readout_direction` is null if the readout stands still. To the loss is
   // added `structural` / 2 times the squared change of the hidden vectors.
   void curve_window(const T* direction, const T* readout_direction, T structural, int first, Curving& work) {
+    scratch.reserve();
     const int n = window.size() - first;
     cell->differentiate_along(direction, recurrence.weights.data(), window.inputs(), first, window.size(),
                               clock, work.hidden.data(), work.scratch.data());
@@ -94,6 +100,7 @@ struct Network {
 
   // The loss of the newest sample.
   void differentiate_last(int first) {
+    scratch.reserve();
     const int last = window.size() - 1;
     readout.silence(last - first);
     readout.differentiate(cell->hidden(last + 1), window.input(last), window.targets() + last,
@@ -103,6 +110,7 @@ struct Network {
 
   // The readout z_k of the newest sample, before the sigmoid.
   void differentiate_output(int first, int k) {
+    scratch.reserve();
     const int last = window.size() - 1;
     readout.silence(last - first);
     readout.differentiate_output(cell->hidden(last + 1), window.input(last), k, last - first);
@@ -111,7 +119,8 @@ struct Network {
 
  private:
   void back_propagate(int first) {
-    cell->backward(readout.dLdh(), first, window.size(), clock);
+    std::fill(recurrence.gradient.begin(), recurrence.gradient.end(), T(0));
+    cell->backward(recurrence.weights.data(), readout.dLdh(), first, window.size(), clock);
     cell->gradient(window.inputs(), first, window.size(), recurrence.gradient.data());
   }
 };

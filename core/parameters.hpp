@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "archive.hpp"
+#include "shared.hpp"
 #include "simd/buffer.hpp"
+#include "simd/scratch.hpp"
 
 namespace elman {
 
@@ -20,7 +22,9 @@ struct Block {
   Axis outer, inner;
 
   std::size_t place(std::size_t i, std::size_t j) const { return offset + i * stride + j; }
+  bool operator==(const Block&) const = default;
 };
+using Blocks = SharedVector<Block>;
 
 // No rule moves a weight further away from 0 than this: a step that would is not taken. So answers stay
 // numbers in any precision.
@@ -31,15 +35,17 @@ struct Parameters {
   // What the weights are of: rules may treat the two differently, as WOGD does.
   enum class Role { recurrence, readout };
 
-  Parameters(Role of, std::vector<Block> matrices, std::size_t size)
-      : role(of), blocks(std::move(matrices)), weights(size), gradient(size) {}
+  Parameters(Role of, Blocks matrices, std::size_t size, ScratchPlan& scratch)
+      : role(of), blocks(std::move(matrices)), weights(size), gradient(scratch.place<T>(size)) {}
 
   Role role;
-  std::vector<Block> blocks;
-  Buffer<T> weights, gradient;
+  Blocks blocks;
+  Buffer<T> weights;
+  Scratch<T> gradient;  // of what was differentiated last
 
   // Walks an array in the layout of the weights, matrix by matrix.
-  void exchange(Archive& archive, const std::string& prefix, Buffer<T>& array, Limits limits = {}) const {
+  template <class Array>
+  void exchange(Archive& archive, const std::string& prefix, Array& array, Limits limits = {}) const {
     for (const Block& block : blocks)
       archive.array(prefix + block.name, array.data() + block.offset, block.outer, block.inner, block.stride,
                     limits);

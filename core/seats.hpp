@@ -51,12 +51,15 @@ class Seats {
  public:
   explicit Seats(const CommitteeOptions& options)
       : n_members_(int(options.members.size())), numbers_(labels(options.members)), joint_(options.joint) {
-    for (int k = 0; k < (joint_ ? 1 : options.columns.outputs); ++k)
+    const int own_members = joint_ ? 1 : options.columns.outputs;
+    seats_.reserve(std::size_t(own_members) * options.members.size());
+    for (int k = 0; k < own_members; ++k)
       for (const MemberOptions& member : options.members) {
         seats_.push_back(seat(options, member, k));
         seats_.back().own.state = n_states_;
         seats_.back().own.answer = (seats_.size() - 1) * std::size_t(seats_.back().n_outputs);
         n_states_ += seats_.back().learner->state_size();
+        scratch_ = std::max(scratch_, seats_.back().learner->scratch());
       }
   }
 
@@ -69,6 +72,9 @@ class Seats {
       seats_[s].learner->initialise(own);
     }
   }
+
+  // Takes what memory learners need within a call, in this thread.
+  void reserve() const { ScratchPlan::reserve(scratch_); }
 
   int n_members() const { return n_members_; }
   bool joint() const { return joint_; }
@@ -156,10 +162,10 @@ class Seats {
   }
 
   int n_members_;
-  std::vector<Label> numbers_;
+  SharedVector<Label> numbers_;
   bool joint_;
   std::vector<Seat> seats_;
-  std::size_t n_states_ = 0;
+  std::size_t n_states_ = 0, scratch_ = 0;
 };
 
 }  // namespace elman

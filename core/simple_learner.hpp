@@ -30,6 +30,7 @@ class SimpleLearner : public Learner {
   // The target of a row has become known.
   virtual void learn(const Seen&, std::int64_t /* row */, double /* y */) {}
 
+  std::size_t scratch() const override { return 0; }
   void initialise(const std::vector<std::uint64_t>&) override {}
   void predict(Rows, double*) override {}
   // What it says does not depend on the row.

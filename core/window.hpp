@@ -16,7 +16,7 @@ class Window {
   Window(int n_inputs, int n_outputs, int capacity)
       : n_inputs_(n_inputs),
         n_outputs_(n_outputs),
-        rows_(2 * std::size_t(capacity)),
+        rows_(std::size_t(capacity) + std::size_t(capacity < kLong ? 1 : capacity)),
         inputs_(rows_ * n_inputs + kLanes<T>),
         targets_(rows_ * n_outputs) {}
 
@@ -27,7 +27,7 @@ class Window {
   std::size_t target_step() const { return rows_; }  // NaN where unknown
 
   // Appends a sample. The rows slide through a buffer twice as long as needed and move back only when they
-  // reach its end, so that a push costs the same whatever the window.
+  // reach its end, so that a push costs the same whatever the window. The few of a short one move at once.
   void push(const T* x, const T* y) {
     if (begin_ + size_ == rows_) {
       std::copy_n(inputs(), std::size_t(size_) * n_inputs_, inputs_.data());
@@ -94,6 +94,8 @@ class Window {
       if (!std::isnan(targets()[k * rows_ + row])) return true;
     return false;
   }
+
+  static constexpr int kLong = 16;
 
   std::size_t n_inputs_, n_outputs_;  // of a row
   std::size_t rows_, begin_ = 0;

@@ -7,6 +7,7 @@
 #include "archive.hpp"
 #include "parameters.hpp"
 #include "simd/lane.hpp"
+#include "simd/scratch.hpp"
 
 namespace elman {
 
@@ -34,7 +35,9 @@ class Cell {
   int n_hidden() const { return sizes_.n_hidden; }
   int hidden_stride() const { return padded<T>(sizes_.n_hidden); }
   std::size_t n_weights() const { return n_weights_; }
-  const std::vector<Block>& blocks() const { return blocks_; }
+  const Blocks& blocks() const { return blocks_; }
+  // What it needs only within a call.
+  const ScratchPlan& scratch() const { return scratch_; }
 
   // The hidden vector in slot i; successive slots are hidden_stride() apart.
   virtual T* hidden(int i) = 0;
@@ -45,8 +48,8 @@ class Cell {
   // passes.
   virtual void forward(const T* weights, const T* X, int first, int last, std::int64_t clock) = 0;
   // Back-propagates dL/dh, which is what the readout alone exerts (row 0 is sample `first`), through the
-  // samples.
-  virtual void backward(const T* dLdh, int first, int last, std::int64_t clock) = 0;
+  // samples. The trajectory is that of the weights.
+  virtual void backward(const T* weights, const T* dLdh, int first, int last, std::int64_t clock) = 0;
   // dL/dweights from the last backward pass.
   virtual void gradient(const T* X, int first, int last, T* out) = 0;
   // The derivatives of the hidden vectors in slots first+1 to last when the weights move in a `direction`
@@ -68,9 +71,10 @@ class Cell {
   static constexpr Limits kSquashed = {-1.001, 1.001};  // what tanh gives, and means of it, with rounding
 
   const CellSizes sizes_;
+  ScratchPlan scratch_;
 
  private:
-  std::vector<Block> blocks_;
+  Blocks blocks_;
   std::size_t n_weights_;
 };
 

@@ -98,7 +98,7 @@ class Clockwork final : public Cell<T> {
     scatter_states(first, last);
   }
 
-  void backward(const T* dLdh, int first, int last, std::int64_t clock) override {
+  void backward(const T*, const T* dLdh, int first, int last, std::int64_t clock) override {
     if (alone_) return recur_back(groups_[0], dLdh, hidden(first), last - first, clock + first);
     for (Group& g : groups_) {
       g.ticks = ticks_of(g, first, last, clock);

@@ -22,7 +22,7 @@ class GRU final : public Gated<T, 3> {
                 last - first);
   }
 
-  void backward(const T* dLdh, int first, int last, std::int64_t) override {
+  void backward(const T*, const T* dLdh, int first, int last, std::int64_t) override {
     std::fill(carried_.begin(), carried_.end(), T(0));
     this->recur_back(Backward{this->stride_, this->gates(first), recurrent(first), this->hidden(first), dLdh,
                               carried_.data(), this->delta_.data(), recurrent_delta_.data()},

@@ -13,7 +13,7 @@ class Linear final : public Cell<T> {
   T* hidden(int) override { return nullptr; }
   void refresh(T*) override {}
   void forward(const T*, const T*, int, int, std::int64_t) override {}
-  void backward(const T*, int, int, std::int64_t) override {}
+  void backward(const T*, const T*, int, int, std::int64_t) override {}
   void gradient(const T*, int, int, T*) override {}
   void differentiate_along(const T*, const T*, const T*, int, int, std::int64_t, T*, T*) override {}
   void drop_first() override {}

@@ -24,7 +24,7 @@ class LSTM final : public Gated<T, 4> {
         first, last - first);
   }
 
-  void backward(const T* dLdh, int first, int last, std::int64_t) override {
+  void backward(const T*, const T* dLdh, int first, int last, std::int64_t) override {
     std::fill(carried_.begin(), carried_.end(), T(0));
     this->recur_back(Backward{this->stride_, this->gates(first), cell(first), squashed(first), dLdh,
                               carried_.data(), this->delta_.data()},

@@ -63,7 +63,7 @@ class NARX final : public Cell<T> {
   }
 
   // delta_i = dL/d(U x + Σ_d W_d h) at sample i; those behind the last sample are zero.
-  void backward(const T* dLdh, int first, int last, std::int64_t) override {
+  void backward(const T*, const T* dLdh, int first, int last, std::int64_t) override {
     const int n = last - first;
     std::fill_n(delta_.data() + std::size_t(n) * stride_, std::size_t(delays_) * stride_, T(0));
     std::copy_n(dLdh, std::size_t(n) * stride_, delta_.data());

@@ -29,16 +29,13 @@ class SRNN final : public Cell<T> {
         n_hidden_(sizes.n_hidden),
         stride_(padded<T>(sizes.n_hidden)),
         states_((std::size_t(sizes.capacity) + 1) * stride_),
-        drive_(fused() ? 0 : std::size_t(sizes.capacity) * stride_),
-        delta_(std::size_t(sizes.capacity) * stride_),
-        transposed_(std::size_t(n_hidden_) * stride_) {}
+        drive_(this->scratch_.template place<T>(fused() ? 0 : std::size_t(sizes.capacity) * stride_)),
+        delta_(this->scratch_.template place<T>(std::size_t(sizes.capacity) * stride_)),
+        transposed_(this->scratch_.template place<T>(std::size_t(n_hidden_) * stride_)) {}
 
   T* hidden(int i) override { return states_.data() + std::size_t(i) * stride_; }
 
-  // The backward pass reads W by rows.
-  void refresh(T* weights) override {
-    transpose<T>(recurrent(weights), stride_, n_hidden_, n_hidden_, transposed_.data(), stride_);
-  }
+  void refresh(T*) override {}
 
   void forward(const T* weights, const T* X, int first, int last, std::int64_t) override {
     const Pass pass{recurrent(weights), weights, X + std::size_t(first) * n_inputs_,
@@ -49,8 +46,9 @@ class SRNN final : public Cell<T> {
     forward_any(pass);
   }
 
-  // delta_i = dL/d(W h + U x) at sample i.
-  void backward(const T* dLdh, int first, int last, std::int64_t) override {
+  // delta_i = dL/d(W h + U x) at sample i. It reads W by rows.
+  void backward(const T* weights, const T* dLdh, int first, int last, std::int64_t) override {
+    transpose<T>(recurrent(weights), stride_, n_hidden_, n_hidden_, transposed_.data(), stride_);
     const Pass pass{transposed_.data(), nullptr,       nullptr, n_inputs_,     stride_,
                     n_hidden_,          delta_.data(), dLdh,    hidden(first), last - first};
     if (const auto unrolled = kBackward[columns_key()]) return unrolled(pass);
@@ -223,10 +221,10 @@ class SRNN final : public Cell<T> {
   static constexpr auto kBackward = backward_table(std::make_integer_sequence<int, kUnrolled>{});
 
   int n_inputs_, n_hidden_, stride_;
-  Buffer<T> states_;      // [capacity + 1][stride]
-  Buffer<T> drive_;       // [capacity][stride], U x before the recursion
-  Buffer<T> delta_;       // [capacity][stride]
-  Buffer<T> transposed_;  // W by rows
+  Buffer<T> states_;       // [capacity + 1][stride]
+  Scratch<T> drive_;       // [capacity][stride], U x before the recursion
+  Scratch<T> delta_;       // [capacity][stride]
+  Scratch<T> transposed_;  // W by rows
 };
 
 }  // namespace elman

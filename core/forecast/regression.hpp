@@ -54,6 +54,7 @@ class Regressions {
         s.count > kFirst ? std::max(kLimit * std::sqrt(s.mean_square), kSmallestLimit) : HUGE_VAL;
     const double taken = std::clamp(error, -limit, limit);
     double y = before + taken;
+    s.scratch.reserve();
     s.fit.learn(s.readout, chosen_.data(), chosen_.data(), &y, 1, s.count);
     ++s.count;
     s.mean_square += (taken * taken - s.mean_square) * std::max(1 / double(s.count), kRate);
@@ -77,7 +78,8 @@ class Regressions {
 
   struct Step {
     Step(const Axis& axis, const Options& options)
-        : readout({1, 0, axis, 1, true}, Loss::squared), fit(options, readout) {}
+        : readout({1, 0, axis, 1, true}, Loss::squared, scratch), fit(options, readout, scratch) {}
+    ScratchPlan scratch;
     Readout<double> readout;
     LeastSquares<double> fit;
     std::int64_t count = 0;

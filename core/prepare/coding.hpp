@@ -21,20 +21,22 @@ enum class FeatureKind { number, date, datetime, category };
 class Coding {
  public:
   Coding(const std::vector<FeatureKind>& kinds, int outputs) : n_features_(kinds.size()) {
+    std::vector<Label> labels;
     for (std::size_t j = 0; j < kinds.size(); ++j) {
       coders_.push_back(coder(kinds[j], outputs));
       plain_ &= kinds[j] == FeatureKind::number;
       const int width = std::visit([](const auto& each) { return each.width(); }, coders_.back());
       for (std::uint64_t part = 0; part < std::uint64_t(width); ++part)
-        labels_.push_back({std::uint64_t(2) << 60 | part << 30 | j});
+        labels.push_back({std::uint64_t(2) << 60 | part << 30 | j});
     }
-    if (plain_) coders_.clear();
-    coded_.resize(labels_.size());
+    labels_ = labels;
+    if (plain_) coders_ = std::vector<Coder>();
+    coded_.resize(plain_ ? 0 : labels.size());
     levels_.resize(plain_ ? 0 : n_features_);
   }
 
   std::size_t n_features() const { return n_features_; }
-  const std::vector<Label>& labels() const { return labels_; }  // of the numbers that features become
+  const SharedVector<Label>& labels() const { return labels_; }  // of the numbers that features become
 
   // The features of the next row as numbers, which last until the next call; it counts from now on.
   const double* take(const double* x) {
@@ -147,7 +149,7 @@ class Coding {
   std::size_t n_features_;
   bool plain_ = true;  // all features are numbers
   std::vector<Coder> coders_;
-  std::vector<Label> labels_;
+  SharedVector<Label> labels_;
   std::vector<double> coded_, levels_;  // of the row that was taken last: as numbers, and as it came
   std::map<std::int64_t, std::vector<double>> waiting_;
 };

@@ -11,7 +11,7 @@ namespace elman {
 // The last `lags` targets of each of `outputs` outputs, the newest first, and then the features.
 struct Columns {
   int outputs, lags, features;
-  std::vector<Label> feature_labels = {};  // of the features, if there are any; empty: by their places
+  SharedVector<Label> feature_labels = {};  // of the features, if there are any; empty: by their places
 
   int lagged() const { return outputs * lags; }
   int count() const { return lagged() + features; }

@@ -25,17 +25,17 @@ namespace elman {
 template <class T>
 class LeastSquares {
  public:
-  LeastSquares(const Options& options, const Readout<T>& readout)
+  LeastSquares(const Options& options, const Readout<T>& readout, ScratchPlan& scratch)
       : forgetting_(options.number("forgetting")),
         initial_variance_(options.number("initial_variance")),
         regressors_(readout.regressors()),
         n_(int(regressors_.size())),
         renewals_(std::max(1, int(std::ceil(n_ * (1 - forgetting_))))),
         stride_(padded<double>(n_)),
-        covariance_(std::size_t(n_) * stride_),
-        phi_(stride_),
-        u_(stride_),
-        v_(stride_) {
+        covariance_(begin_of(n_)),
+        phi_(scratch.place<double>(std::size_t(stride_))),
+        u_(scratch.place<double>(std::size_t(stride_))),
+        v_(scratch.place<double>(std::size_t(stride_))) {
     restart();
   }
 
@@ -43,8 +43,9 @@ class LeastSquares {
   // where unknown.
   void learn(Readout<T>& readout, const T* h, const T* x, const T* targets, std::size_t target_step,
              std::int64_t t) {
-    std::copy_n(h, std::size_t(readout.n_hidden()), phi_.data());
-    std::copy_n(x, std::size_t(readout.n_skipped()), phi_.data() + readout.n_hidden());
+    double* phi = std::copy_n(h, std::size_t(readout.n_hidden()), phi_.data());
+    phi = std::copy_n(x, std::size_t(readout.n_skipped()), phi);
+    std::fill(phi, phi_.end(), 0.0);
     double S = measure();
     if (!is_positive(S)) {
       restart();
@@ -69,7 +70,7 @@ class LeastSquares {
   void exchange(Archive& archive) {
     Buffer<double> triangle(std::size_t(n_) * (n_ + 1) / 2);
     double* entry = triangle.data();
-    for (int i = 0; i < n_; ++i) entry = std::copy_n(&covariance_[std::size_t(i) * stride_], i + 1, entry);
+    for (int i = 0; i < n_; ++i) entry = std::copy_n(row(i), i + 1, entry);
     archive.triangle("least_squares", triangle.data(), regressors_);
     // A variance grows by 1 / f at a sample until its weight is renewed, which takes no longer than 1 / (1 -
     // f).
@@ -77,9 +78,7 @@ class LeastSquares {
                                   1e3 * initial_variance_ / (forgetting_ * forgetting_)),
                     "the covariance of the readout is none");
     entry = triangle.data();
-    for (int i = 0; i < n_; ++i)
-      for (int j = 0; j <= i; ++j)
-        covariance_[std::size_t(i) * stride_ + j] = covariance_[std::size_t(j) * stride_ + i] = *entry++;
+    for (int i = 0; i < n_; entry += ++i) std::copy_n(entry, i + 1, row(i));
   }
 
  private:
@@ -88,11 +87,25 @@ class LeastSquares {
     for (int i = 0; i < n_; ++i) variance(i) = initial_variance_;
   }
 
+  // P is symmetric: of row i the entries up to the diagonal are kept, padded with zeros to whole vectors.
+  static std::size_t begin_of(int i) {
+    const std::size_t vectors = std::size_t(i) / kLanes<double>, rest = std::size_t(i) % kLanes<double>;
+    return kLanes<double> * (kLanes<double> * vectors * (vectors + 1) / 2 + rest * (vectors + 1));
+  }
+  double* row(int i) { return covariance_.data() + begin_of(i); }
+  double entry(int i, int j) const { return covariance_[begin_of(std::max(i, j)) + std::min(i, j)]; }
+
   // u = P phi; returns S.
   double measure() {
-    for (int i = 0; i < n_; ++i)
-      u_[i] = dot(&covariance_[std::size_t(i) * stride_], phi_.data(), std::size_t(stride_));
-    return forgetting_ + dot(u_.data(), phi_.data(), std::size_t(stride_));
+    double* u = u_.data();
+    const double* phi = phi_.data();
+    std::fill_n(u, stride_, 0.0);
+    for (int i = 0; i < n_; ++i) {
+      const std::size_t length = std::size_t(padded<double>(i + 1));
+      add(u, phi[i], row(i), length);  // to the rows before it, as their mirror image
+      u[i] = dot(row(i), phi, length);
+    }
+    return forgetting_ + dot(u, phi, std::size_t(stride_));
   }
 
   // Whether the sample leaves every variance positive, as it does unless rounding has made P indefinite. That
@@ -112,8 +125,7 @@ class LeastSquares {
   // The sample 'w_i = 0' of variance v0 / (turn (1 - f)): its turn comes every `turn` samples, by when a
   // share of turn (1 - f) of the penalty has faded. Leaves in v_ what it takes off P.
   void renew_penalty(Readout<T>& readout, int i, double fade) {
-    for (int j = 0; j < stride_; ++j)
-      v_[j] = (covariance_[std::size_t(i) * stride_ + j] - u_[i] * u_[j]) * fade;
+    for (int j = 0; j < stride_; ++j) v_[j] = j < n_ ? (entry(i, j) - u_[i] * u_[j]) * fade : 0;
     const double turn = double(n_) / renewals_, information = turn * (1 - forgetting_) / initial_variance_;
     const double scale = std::sqrt(information / (1 + information * std::max(v_[i], 0.0)));
     for (double& v : v_) v *= scale;
@@ -123,22 +135,23 @@ class LeastSquares {
     }
   }
 
-  // Row i of P <- (P - u u^T) fade - v v^T. Every product is the same for an entry and its mirror image: P
-  // stays symmetric to the bit.
+  // Row i of P <- (P - u u^T) fade - v v^T.
   void change_row(int i, double fade) {
     const Vec<double> u = splat(-u_[i]), v = splat(-v_[i]);
-    double* row = &covariance_[std::size_t(i) * stride_];
-    for (int j = 0; j < stride_; j += kLanes<double>) {
+    const int length = padded<double>(i + 1);
+    double* row = this->row(i);
+    for (int j = 0; j < length; j += kLanes<double>) {
       const Vec<double> faded = splat(fade) * fma<double>(u, load<double>(&u_[j]), load<double>(row + j));
       store<double>(row + j, fma<double>(v, load<double>(&v_[j]), faded));
     }
+    std::fill(row + i + 1, row + length, 0.0);
   }
 
   static void move(T& weight, T change) {
     weight = std::clamp(weight + change, T(-kLargestWeight), T(kLargestWeight));
   }
 
-  double& variance(int i) { return covariance_[std::size_t(i) * stride_ + i]; }
+  double& variance(int i) { return row(i)[i]; }
 
   // Weight i of output k: of the hidden units first, then of the inputs.
   static T* weight(Readout<T>& readout, int k, int i) {
@@ -149,7 +162,8 @@ class LeastSquares {
   double forgetting_, initial_variance_;
   Axis regressors_;
   int n_, renewals_, stride_;  // renewals: of how many weights the penalty is renewed at a sample
-  Buffer<double> covariance_, phi_, u_, v_;
+  Buffer<double> covariance_;
+  Scratch<double> phi_, u_, v_;
 };
 
 }  // namespace elman

@@ -11,6 +11,7 @@
 #include "readout/loss.hpp"
 #include "simd/buffer.hpp"
 #include "simd/product.hpp"
+#include "simd/scratch.hpp"
 #include "simd/vector.hpp"
 
 namespace elman {
@@ -29,14 +30,14 @@ struct ReadoutSizes {
 template <class T>
 class Readout {
  public:
-  Readout(ReadoutSizes sizes, Loss loss)
+  Readout(ReadoutSizes sizes, Loss loss, ScratchPlan& scratch)
       : sizes_(sizes),
         hidden_stride_(padded<T>(sizes.n_hidden)),
         stride_(hidden_stride_ + (sizes.skip ? padded<T>(sizes.n_inputs) : 0)),
         loss_(loss),
         parameters_(Parameters<T>::Role::readout, layout(sizes, stride_),
-                    std::size_t(sizes.n_outputs) * stride_),
-        dLdh_(std::size_t(sizes.capacity) * hidden_stride_) {}
+                    std::size_t(sizes.n_outputs) * stride_, scratch),
+        dLdh_(scratch.place<T>(std::size_t(sizes.capacity) * hidden_stride_)) {}
 
   Loss loss() const { return loss_; }
   int n_outputs() const { return sizes_.n_outputs; }
@@ -235,7 +236,7 @@ class Readout {
   int hidden_stride_, stride_;
   Loss loss_;
   Parameters<T> parameters_;
-  Buffer<T> dLdh_;
+  Scratch<T> dLdh_;
 };
 
 }  // namespace elman

@@ -98,4 +98,41 @@ ELMAN_INLINE Vec<T> keep(Half* p, Vec<T> v) {
   }
 }
 
+// The same where only the lower half of a vector is kept; the other lanes are 0.
+namespace detail {
+typedef std::uint16_t LowHalvesInMemory
+    __attribute__((vector_size(ELMAN_LANE_BYTES / 4), may_alias, aligned(alignof(std::uint16_t))));
+typedef float LowInMemory
+    __attribute__((vector_size(ELMAN_LANE_BYTES / 2), may_alias, aligned(alignof(float))));
+
+template <class Low, int... I>
+ELMAN_INLINE auto with_zeros(Low low, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(low, low - low, I...);
+}
+template <class All, int... I>
+ELMAN_INLINE auto lower(All all, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(all, all, I...);
+}
+using Lanes = std::make_integer_sequence<int, kLanes<float>>;
+using LowLanes = std::make_integer_sequence<int, kLanes<float> / 2>;
+}  // namespace detail
+
+ELMAN_INLINE Vec<float> load_low(const float* p) {
+  const detail::LowInMemory low = *reinterpret_cast<const detail::LowInMemory*>(p);
+  return detail::with_zeros(low, detail::Lanes{});
+}
+ELMAN_INLINE Vec<float> load_low(const Half* p) {
+  const detail::LowHalvesInMemory low = *reinterpret_cast<const detail::LowHalvesInMemory*>(p);
+  return detail::widened(detail::with_zeros(low, detail::Lanes{}));
+}
+ELMAN_INLINE Vec<float> keep_low(float* p, Vec<float> v) {
+  *reinterpret_cast<detail::LowInMemory*>(p) = detail::lower(v, detail::LowLanes{});
+  return load_low(p);
+}
+ELMAN_INLINE Vec<float> keep_low(Half* p, Vec<float> v) {
+  const auto low = detail::lower(detail::narrowed(v), detail::LowLanes{});
+  *reinterpret_cast<detail::LowHalvesInMemory*>(p) = low;
+  return detail::widened(detail::with_zeros(low, detail::Lanes{}));
+}
+
 }  // namespace elman

@@ -80,10 +80,11 @@ class Descent : public Training<T> {
   template <bool Shortened>
   void step(const Parameters<T>& group, std::size_t g, Vec<T> factor, Pass& pass) {
     Buffer<T>& next = next_[g];
+    const T* slope = group.gradient.data();
     for (std::size_t i = 0; i < next.size(); i += kLanes<T>) {
       Vec<T> moment[Moments > 0 ? Moments : 1];
       for (int m = 0; m < Moments; ++m) moment[m] = load<T>(&moments_[m][g][i]);
-      const Vec<T> gradient = load<T>(&group.gradient[i]);
+      const Vec<T> gradient = load<T>(slope + i);
       Vec<T> change = static_cast<Rule&>(*this).change(gradient, moment);
       if constexpr (Shortened)
         change = factor * change;

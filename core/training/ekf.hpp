@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "options.hpp"
 #include "plausible.hpp"
+#include "shared.hpp"
+#include "simd/scratch.hpp"
 #include "simd/vector.hpp"
 #include "training/covariance.hpp"
 #include "training/training.hpp"
@@ -30,36 +33,39 @@ class EKF final : public Training<T> {
         process_noise_(T(options.number("process_noise"))),
         measurement_noise_(T(options.number("measurement_noise"))),
         surprise_(network.readout.loss() == Loss::logistic ? T(0) : T(options.number("surprise"))),
-        places_(network.trained.size()) {
-    each_weight(network, [&](std::size_t g, std::size_t b, std::size_t i, std::size_t j) {
-      places_[g].push_back(std::uint32_t(network.trained[g]->blocks[b].place(i, j)));
-      ++n_;
-    });
-    for (auto& group : places_) group.shrink_to_fit();
+        places_(shared(places(network))) {
+    for (const auto& group : *places_) n_ += int(group.size());
     rounding_ = std::numeric_limits<T>::epsilon() * std::sqrt(T(n_)) * initial_variance_;
     process_noise_ = std::max(process_noise_, rounding_);
     covariance_ = Covariance<T, Kept>(n_, initial_variance_, std::min(process_noise_, initial_variance_),
                                       kLargestVariance * std::max(initial_variance_, process_noise_));
-    const std::size_t n_outputs = network.readout.n_outputs();
-    U_ = Buffer<T>(n_outputs * covariance_.stride());
-    answer_ = error_ = noise_ = gain_ = Buffer<T>(n_outputs);
+    const std::size_t n_outputs = network.readout.n_outputs(), size = n_outputs * covariance_.stride();
+    U_ = Buffer<T>(size);
+    ScratchPlan& scratch = network.scratch;
+    J_ = scratch.place<T>(size);
+    V_ = scratch.place<T>(size);
+    moved_ = scratch.place<T>(std::size_t(covariance_.stride()));
+    spare_ = scratch.place<T>(2 * std::size_t(covariance_.stride()));
+    for (Scratch<T>* each : {&answer_, &error_, &noise_, &gain_}) *each = scratch.place<T>(n_outputs);
   }
 
   void update(Network<T>& network, int first, std::int64_t) override {
-    Work& work = work_of(U_.size(), std::size_t(covariance_.stride()));
-    const int known = measure(network, first, work);
-    covariance_.step(U_.data(), pending_, pending_ > 0 ? process_noise_ : T(0), work.J.data(), known,
-                     work.V.data());
+    network.scratch.reserve();
+    const int known = measure(network, first);
+    covariance_.step(U_.data(), pending_, pending_ > 0 ? process_noise_ : T(0), J_.data(), known, V_.data(),
+                     spare_.data());
     pending_ = 0;
-    if (!correct(network, known, work)) return;
-    std::copy_n(work.V.data(), U_.size(), U_.data());
+    if (!correct(network, known)) return;
+    std::copy_n(V_.data(), U_.size(), U_.data());
     pending_ = known;
     network.refresh();
   }
 
   // The lower triangle of P, row by row.
   void exchange(Archive& archive, Network<T>& network) override {
-    covariance_.step(U_.data(), pending_, pending_ > 0 ? process_noise_ : T(0), nullptr, 0, nullptr);
+    network.scratch.reserve();
+    covariance_.step(U_.data(), pending_, pending_ > 0 ? process_noise_ : T(0), nullptr, 0, nullptr,
+                     spare_.data());
     pending_ = 0;
     Buffer<Kept> triangle(std::size_t(n_) * (n_ + 1) / 2);
     Kept* entry = triangle.data();
@@ -75,18 +81,6 @@ class EKF final : public Training<T> {
   }
 
  private:
-  // What lasts for one update: one for all filters that a thread works with.
-  struct Work {
-    Buffer<T> J, V;   // [n_outputs][stride]: Jacobian, J P
-    Buffer<T> moved;  // weights after the update
-  };
-  static Work& work_of(std::size_t size, std::size_t stride) {
-    static thread_local Work work;
-    if (work.J.size() < size) work.J = work.V = Buffer<T>(size);
-    if (work.moved.size() < stride) work.moved = Buffer<T>(stride);
-    return work;
-  }
-
   static constexpr T kSmallestLogisticNoise = T(1e-3);
   // A weight that no sample says anything about gains process noise for ever; its variance stops here.
   static constexpr T kLargestVariance = 2;  // in units of the initial variance
@@ -108,6 +102,15 @@ class EKF final : public Training<T> {
     network.refresh();
   }
 
+  using Places = std::vector<std::vector<std::uint32_t>>;
+  static Places places(Network<T>& network) {
+    Places found(network.trained.size());
+    each_weight(network, [&](std::size_t g, std::size_t b, std::size_t i, std::size_t j) {
+      found[g].push_back(std::uint32_t(network.trained[g]->blocks[b].place(i, j)));
+    });
+    return found;
+  }
+
   static Axis axis(Network<T>& network) {
     std::vector<Label> labels;
     each_weight(network, [&](std::size_t g, std::size_t b, std::size_t i, std::size_t j) {
@@ -118,7 +121,7 @@ class EKF final : public Training<T> {
   }
 
   // Jacobian, error and noise of each known output of the newest sample, one after the other; their number.
-  int measure(Network<T>& network, int first, Work& work) {
+  int measure(Network<T>& network, int first) {
     const int last = network.window.size() - 1;
     const T* y = network.window.targets() + last;
     network.answer(answer_.data());
@@ -130,25 +133,28 @@ class EKF final : public Training<T> {
       error_[known] = *y - answer_[k];
       noise_[known] = logistic ? std::max(slope, kSmallestLogisticNoise) : measurement_noise_;
       network.differentiate_output(first, k);
-      T* J = row(work.J, known++);
-      for (std::size_t g = 0; g < places_.size(); ++g)
-        for (const std::size_t place : places_[g]) *J++ = slope * network.trained[g]->gradient[place];
-      std::fill(J, row(work.J, known), T(0));  // another filter may have been here
+      T* J = row(J_.data(), known++);
+      for (std::size_t g = 0; g < places_->size(); ++g) {
+        const T* gradient = network.trained[g]->gradient.data();
+        for (const std::size_t place : (*places_)[g]) *J++ = slope * gradient[place];
+      }
+      std::fill(J, row(J_.data(), known), T(0));
     }
     return known;
   }
 
   // Turns the rows of V = J P into the changes u of P and moves the weights. False, and no weight moved, if
   // anything would not be finite.
-  bool correct(Network<T>& network, int known, Work& work) {
-    gather(network, work.moved);
+  bool correct(Network<T>& network, int known) {
+    T* const next = moved_.data();
+    gather(network, next);
     const std::size_t n = std::size_t(covariance_.stride());
     Vec<T> check = {};  // stays 0 unless something is infinite or NaN
     for (int k = 0; k < known; ++k) {
-      const T* J = row(work.J, k);
-      T* v = row(work.V, k);
+      const T* J = row(J_.data(), k);
+      T* v = row(V_.data(), k);
       for (int before = 0; before < k; ++before) {
-        const T* u = row(work.V, before);
+        const T* u = row(V_.data(), before);
         const T overlap = dot<T, 2>(J, u, n);
         add(v, -overlap, u, n);
         error_[k] -= overlap * gain_[before];
@@ -161,42 +167,44 @@ class EKF final : public Training<T> {
       check = fma<T>(splat(S), Vec<T>{}, check);
       for (std::size_t i = 0; i < n; i += kLanes<T>) {
         const Vec<T> u = splat(scale) * load<T>(v + i);
-        const Vec<T> moved = fma<T>(splat(gain_[k]), u, load<T>(&work.moved[i]));
+        const Vec<T> moved = fma<T>(splat(gain_[k]), u, load<T>(next + i));
         check = fma<T>(u * u, Vec<T>{}, checked<T>(moved, check));
         store<T>(v + i, u);
-        store<T>(&work.moved[i], moved);
+        store<T>(next + i, moved);
       }
     }
     if (sum<T>(check) != 0) return false;
-    scatter(network, work.moved);
+    scatter(network, next);
     return true;
   }
 
-  void gather(const Network<T>& network, Buffer<T>& moved) const {
-    T* out = moved.data();
-    for (std::size_t g = 0; g < places_.size(); ++g)
-      for (const std::size_t place : places_[g]) *out++ = network.trained[g]->weights[place];
-    std::fill(out, moved.data() + covariance_.stride(), T(0));
+  void gather(const Network<T>& network, T* out) const {
+    T* const end = out + covariance_.stride();
+    for (std::size_t g = 0; g < places_->size(); ++g)
+      for (const std::size_t place : (*places_)[g]) *out++ = network.trained[g]->weights[place];
+    std::fill(out, end, T(0));
   }
-  void scatter(Network<T>& network, const Buffer<T>& moved) const {
-    const T* in = moved.data();
-    for (std::size_t g = 0; g < places_.size(); ++g)
-      for (const std::size_t place : places_[g]) network.trained[g]->weights[place] = *in++;
+  void scatter(Network<T>& network, const T* in) const {
+    for (std::size_t g = 0; g < places_->size(); ++g)
+      for (const std::size_t place : (*places_)[g]) network.trained[g]->weights[place] = *in++;
   }
 
-  T* row(Buffer<T>& matrix, int k) const { return matrix.data() + std::size_t(k) * covariance_.stride(); }
+  T* row(T* matrix, int k) const { return matrix + std::size_t(k) * covariance_.stride(); }
 
   T initial_variance_, process_noise_, measurement_noise_;
   T surprise_;  // 0: nothing is
   // The size of the error that rounding makes in P at one update: a noise, too, and one that would in time
   // make P indefinite if it were not counted in S and in the process noise.
   T rounding_ = 0;
-  std::vector<std::vector<std::uint32_t>> places_;  // of the weights in the array of each group
-  int n_ = 0;                                       // weights in all
+  std::shared_ptr<const Places> places_;  // of the weights in the array of each group
+  int n_ = 0;                             // weights in all
   Covariance<T, Kept> covariance_;
-  Buffer<T> U_;      // [n_outputs][stride]: changes of P still to be made
-  int pending_ = 0;  // rows of U
-  Buffer<T> answer_, error_, noise_, gain_;
+  Buffer<T> U_;       // [n_outputs][stride]: changes of P still to be made
+  int pending_ = 0;   // rows of U
+  Scratch<T> J_, V_;  // [n_outputs][stride]: Jacobian, J P
+  Scratch<T> moved_;  // weights after the update
+  Scratch<T> spare_;  // see Covariance::step
+  Scratch<T> answer_, error_, noise_, gain_;
 };
 
 }  // namespace elman

@@ -17,7 +17,9 @@ class SmoothnessProbe {
  public:
   void before(Network<T>& network, int first) {
     network.differentiate_window(first);
-    gradient_ = network.recurrence.gradient;
+    const Scratch<T>& gradient = network.recurrence.gradient;
+    gradient_ = Buffer<T>(gradient.size());
+    std::copy(gradient.begin(), gradient.end(), gradient_.begin());
     weights_ = network.recurrence.weights;
     readout_ = network.readout.weights();
   }
@@ -33,8 +35,8 @@ class SmoothnessProbe {
     network.refresh();
     double largest = std::numeric_limits<double>::quiet_NaN();
     for (const Block& block : network.recurrence.blocks) {
-      const double moved = squared_distance(block, network.recurrence.weights, weights_);
-      const double changed = squared_distance(block, network.recurrence.gradient, gradient_);
+      const double moved = squared_distance(block, network.recurrence.weights.data(), weights_.data());
+      const double changed = squared_distance(block, network.recurrence.gradient.data(), gradient_.data());
       if (moved > 0)
         largest = std::fmax(largest, std::sqrt(changed / moved) / network.window.labelled(first));
     }

@@ -26,12 +26,12 @@ double sum_of_squares(const Block& block, Value value) {
   return sum<T>(total);
 }
 template <class T>
-double squared_norm(const Block& block, const Buffer<T>& a) {
-  return sum_of_squares<T>(block, [&](std::size_t i) { return load<T>(&a[i]); });
+double squared_norm(const Block& block, const T* a) {
+  return sum_of_squares<T>(block, [&](std::size_t i) { return load<T>(a + i); });
 }
 template <class T>
-double squared_distance(const Block& block, const Buffer<T>& a, const Buffer<T>& b) {
-  return sum_of_squares<T>(block, [&](std::size_t i) { return load<T>(&a[i]) - load<T>(&b[i]); });
+double squared_distance(const Block& block, const T* a, const T* b) {
+  return sum_of_squares<T>(block, [&](std::size_t i) { return load<T>(a + i) - load<T>(b + i); });
 }
 
 template <class T>
@@ -94,8 +94,9 @@ class WOGD final : public Training<T> {
   // next = weights - rate gradient; returns a sum that is 0 unless one of these is infinite or NaN.
   static Vec<T> move(const Parameters<T>& group, double rate, Buffer<T>& next) {
     Vec<T> check = {};
+    const T* gradient = group.gradient.data();
     for (std::size_t i = 0; i < next.size(); i += kLanes<T>) {
-      const Vec<T> moved = fma<T>(splat(T(-rate)), load<T>(&group.gradient[i]), load<T>(&group.weights[i]));
+      const Vec<T> moved = fma<T>(splat(T(-rate)), load<T>(gradient + i), load<T>(&group.weights[i]));
       check = checked<T>(moved, check);
       store<T>(&next[i], moved);
     }
@@ -110,8 +111,9 @@ class WOGD final : public Training<T> {
       const bool projected = project(block, next);
       // A projection fills entries that the cell does not have; they are no part of the step.
       if (projected) network.cell->refresh(next.data());
-      local_regret_ += projected ? squared_distance(block, next, group.weights) / (rate_ * rate_)
-                                 : squared_norm(block, group.gradient) / (double(samples) * samples);
+      local_regret_ += projected
+                           ? squared_distance(block, next.data(), group.weights.data()) / (rate_ * rate_)
+                           : squared_norm(block, group.gradient.data()) / (double(samples) * samples);
     }
     if (pace_.is_plain()) return;
     pace_.accept();
@@ -131,7 +133,7 @@ class WOGD final : public Training<T> {
   // would be decomposed at every step for nothing.
   bool project(const Block& block, Buffer<T>& weights) {
     const int outer = int(block.outer.size()), inner = int(block.inner.size());
-    const double norm = squared_norm(block, weights);
+    const double norm = squared_norm(block, weights.data());
     if (norm <= spectral_limit_ * spectral_limit_) return false;
     const double reachable = std::min(inner, outer);
     if (projection_threshold_ > 0 &&
