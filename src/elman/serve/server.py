@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import signal
 import socket
 import threading
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 _GRACE_SECONDS = 30
 _KEEP_ALIVE_SECONDS = 75
-_ALLOCATIONS_BETWEEN_COLLECTIONS = 20_000
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -65,15 +63,6 @@ class Server(uvicorn.Server):
         """Note the signal, and end."""
         self.signal = sig
         super().handle_exit(sig, frame)
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
-        await super().startup(sockets)
-        # What was made until now stays; looking through it again and again for garbage would be in vain, and
-        # a request makes few cycles but many lists.
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(_ALLOCATIONS_BETWEEN_COLLECTIONS)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End what would go on for ever, then finish the rest."""
