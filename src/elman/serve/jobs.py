@@ -79,7 +79,7 @@ class Learn(Job):
     key: str | None = None
     """The request's `Idempotency-Key`."""
     kind: str = "rows"
-    """Or ask: their targets come later."""
+    """Or ask: their targets come later; or forecast: they lie ahead."""
 
     @property
     def plain(self) -> bool:

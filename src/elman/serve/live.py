@@ -236,6 +236,8 @@ class Live:
                 return
         if isinstance(job, Tell):
             result, entries, answers = self._tell(pupil, job)
+        elif job.kind == "forecast":
+            result, entries, answers = self._forecast(pupil, job)
         elif job.rows is not None and job.rows.ids is not None:
             result, entries, answers = self._new_rows(pupil, job, job.rows, job.rows.ids)
         else:
@@ -264,6 +266,13 @@ class Live:
         if isinstance(learned, Problem):
             return learned, [], []
         return _reply(job, *learned), [job.logged()], []
+
+    def _forecast(self, pupil: Pupil, job: Learn) -> _Done:
+        """Forecast with what is known ahead: the model notes which columns that are, so it is logged."""
+        found = self._timed(lambda: pupil.forecast(job.rows))
+        if isinstance(found, Problem):
+            return found, [], []
+        return orjson.dumps(found), [job.logged()], []
 
     def _new_rows(self, pupil: Pupil, job: Learn, rows: Rows, ids: list[str]) -> _Done:
         """Learn the rows whose ids are new; the others are answered as they were."""

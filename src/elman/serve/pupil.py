@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elman.models import catalogue
 from elman.models.committee import Committee
+from elman.serve.ahead import Ahead
 from elman.serve.bodies import How, read_rows
 from elman.serve.problems import Problem
 from elman.serve.questions import Question
@@ -34,7 +34,7 @@ class Pupil:
 
     def __init__(self, setup: Setup, limits: Limits, snapshot: Snapshot | None = None) -> None:
         self.setup, self.limits = setup, limits
-        self.model: Any = setup.made(limits) if snapshot is None else catalogue.load(snapshot.model)
+        self.model: Any = setup.made(limits) if snapshot is None else setup.loaded(snapshot.model)
         self.record = Record() if snapshot is None else Record.from_bytes(snapshot.record)
         self._names = set(self.model.feature_names or ())
         self._width: int | None = None
@@ -43,7 +43,8 @@ class Pupil:
     def learn(self, rows: Rows, time: float) -> Answers:
         """Answer every row, then learn from it. What is wrong with one is an error, and none is learned."""
         new_names = self._new_names(rows)
-        answers = Answers(*self.model.run_intervals(rows.x, rows.y, self.setup.coverage))
+        with self._all_or_none(len(rows) if isinstance(self.model, Ahead) else 1):
+            answers = Answers(*self.model.run_intervals(rows.x, rows.y, self.setup.coverage))
         unknown = rows.y is None
         truth = np.full(answers.prediction.shape, np.nan) if unknown else np.asarray(rows.y, np.float64)
         self._names |= new_names
@@ -89,6 +90,23 @@ class Pupil:
             self.record.settle(row, Answers(*(np.resize(each, size) for each in answers)), truth)
         self._look(len(told), time)
 
+    def forecast(self, rows: Rows | None = None) -> dict[str, Any]:
+        """Return the rows ahead, of which `rows` holds what is known already; that changes the model."""
+        if not isinstance(self.model, Ahead):
+            raise Problem(422, "this stream answers each row; one of a Forecaster forecasts the rows ahead")
+        if rows is not None and rows.y is not None:
+            raise Problem(422, "rows ahead have no target")
+        found = self.model.forecast(None if rows is None else rows.x, self.setup.coverage)
+        times = None if found.times is None else found.times.tolist()
+        if found.times is not None and found.times.dtype.kind == "M":
+            times = found.times.astype("datetime64[s]").astype(str).tolist()
+        return {
+            "row": self.record.rows,
+            **{name: list(map(finite, getattr(found, name))) for name in ("mean", "low", "high")},
+            "coverage": found.coverage,
+            "times": times,
+        }
+
     @contextmanager
     def _all_or_none(self, count: int) -> Iterator[None]:
         """Put the model back as it was if one of several things done to it fails."""
@@ -97,7 +115,7 @@ class Pupil:
             yield
         except Exception:
             if before is not None:
-                self.model = catalogue.load(before)
+                self.model = self.setup.loaded(before)
             raise
 
     def replay(self, logged: Logged) -> None:
@@ -111,13 +129,15 @@ class Pupil:
             rows = read_rows(logged.body, How(*json.loads(logged.how)), self.limits)
         if logged.kind == "ask":
             self.ask(rows, logged.time)
+        elif logged.kind == "forecast":
+            self.forecast(rows)
         else:
             self.learn(rows, logged.time)
 
     def replace(self, blob: bytes) -> None:
         """Go on with an uploaded model, and a new record."""
         try:
-            model = catalogue.load(blob)
+            model = self.setup.loaded(blob)
         except (TypeError, ValueError) as error:
             raise Problem(422, f"the state cannot be used: {str(error)[:300]}") from None
         self.setup = self.setup.of_model(model)
@@ -130,7 +150,7 @@ class Pupil:
 
     def explain(self) -> dict[str, Any]:
         """Return how the stream is forecast, and by whom."""
-        text = self.model.explain() if isinstance(self.model, Committee) else repr(self.model)
+        text = self.model.explain() if isinstance(self.model, Committee | Ahead) else repr(self.model)
         return {
             "model": self.setup.model,
             "text": text,

@@ -178,6 +178,20 @@ def _add_rows(routes: FastAPI, running: Running) -> None:
         told = bodies.read_told(body, way, service.limits)
         return Response(await service.tell(asked.name, told, asked.key), media_type="application/json")
 
+    @routes.post(
+        "/streams/{name}/forecast",  # noqa: FAST003 - taken by hand
+        response_class=Response,
+        responses={200: schemas.FORECAST} | problems(404, 408, 409, 413, 415, 429),
+        openapi_extra=schemas.AHEAD,
+        tags=["learning"],
+    )
+    async def forecast_with(request: Request) -> Response:
+        """Forecast the next rows of a Forecaster's stream, of which the inputs are known already.
+
+        As many rows as are known, in order, at most as many as the horizon; the answer is JSON.
+        """
+        return await _learned(_service(running), request, "forecast")
+
 
 async def _learned(service: Service, request: Request, kind: str) -> Response:
     asked = parameters(request)
@@ -187,7 +201,8 @@ async def _learned(service: Service, request: Request, kind: str) -> Response:
     else:
         rows = await asyncio.to_thread(bodies.read_rows, body, way, service.limits)
     answer = await service.learn(asked.name, rows, way, body, asked.key, kind=kind)
-    return Response(answer, media_type=bodies.MEDIA_TYPES[way.format])
+    form: bodies.Format = "json" if kind == "forecast" else way.format
+    return Response(answer, media_type=bodies.MEDIA_TYPES[form])
 
 
 async def _body_of_rows(
@@ -200,6 +215,13 @@ async def _body_of_rows(
 
 
 def _add_questions(routes: FastAPI, running: Running) -> None:
+    @routes.get(
+        "/streams/{name}/forecast", responses={200: schemas.FORECAST} | problems(404, 429), tags=["streams"]
+    )
+    async def forecast(name: Name) -> JSONResponse:
+        """Forecast the next rows of a Forecaster's stream, each with an interval."""
+        return JSONResponse(await _service(running).call(name, lambda pupil: pupil.forecast()))
+
     @routes.get(
         "/streams/{name}/explain", responses={200: schemas.OBJECT} | problems(404, 429), tags=["streams"]
     )
