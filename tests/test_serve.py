@@ -379,16 +379,6 @@ def test_an_uploaded_model_brings_no_changes_from_before(client):
     assert client.get("/streams/arm/changes").json == {"count": 0, "changes": []}
 
 
-def test_a_forecaster_is_refused(client):
-    made = client.put("/streams/load", {"model": "Forecaster"})
-    client.put("/streams/pump", SRNN)
-    uploaded = client.put("/streams/pump/state", elman.Forecaster(3).to_bytes())
-
-    assert (made.status, uploaded.status) == (422, 422)
-    assert "a Forecaster cannot be served" in made.json["error"]
-    assert "a saved Forecaster" in uploaded.json["error"]
-
-
 def test_rows_are_seen_as_server_sent_events(client):
     client.put("/streams/pump", SRNN)
     client.post("/streams/pump/rows", {"X": [[1.0], [2.0]], "y": [1.0, None]})

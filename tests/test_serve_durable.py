@@ -27,6 +27,7 @@ def test_every_acknowledged_row_is_learned_once_however_often_the_service_is_kil
     senders, states = serving_crashes.crash(path, kills=3, seed=5, at_most=0.4)
 
     assert serving_crashes.check(senders, states) > 100
+    assert all(asker.done for asker in senders[serving_crashes.N_CLIENTS :])
 
 
 def test_sigterm_finishes_what_was_accepted(path):

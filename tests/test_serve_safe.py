@@ -35,6 +35,7 @@ def operations(tmp_path_factory):
 def guarded(tmp_path_factory):
     with served(tmp_path_factory.mktemp("guarded") / "store.db", tokens=TOKENS) as connect:
         assert connect(WRITE).put("/streams/pump", SRNN).status == 201
+        assert connect(WRITE).put("/streams/load", {"model": "Forecaster"}).status == 201
         yield connect
 
 
@@ -49,7 +50,8 @@ def connect(tmp_path_factory):
 
 
 def concrete(path):
-    return path.replace("{name}", "pump").replace("{file}", "style.css")
+    name = "load" if path.endswith("/forecast") else "pump"
+    return path.replace("{name}", name).replace("{file}", "style.css")
 
 
 def test_every_route_needs_a_token_where_there_are_some(guarded, operations):

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import csv
 import io
-import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import orjson
 
 from elman.serve.problems import Problem
+from elman.serve.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,31 +48,6 @@ class How(NamedTuple):
     """The column, or the key of a flat object, that holds the target; None if rows are ``{"x": …}``."""
     id: str | None = None
     """Likewise of the id."""
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a request: inputs (lists or dicts), targets (None where not known) and ids, if any."""
-
-    x: list[Any]
-    y: list[Any]
-    ids: list[str] | None = None
-    many: bool = True
-    """Whether they came as a list, and so are answered by one."""
-
-    def some(self, places: list[int]) -> Rows:
-        """Return the rows at these places."""
-        return Rows([self.x[i] for i in places], [self.y[i] for i in places])
-
-    def to_json(self) -> bytes:
-        """Return the inputs and targets as a body from which they are read again."""
-        body: bytes = orjson.dumps({"X": self.x, "y": self.y})
-        return body
-
-    @classmethod
-    def joined(cls, parts: list[Rows]) -> Self:
-        """Return the rows of several requests behind each other."""
-        return cls([x for part in parts for x in part.x], [y for part in parts for y in part.y])
 
 
 def how(content_type: str, body: bytes, target: str | None, id_: str | None, usual_target: str) -> How:
@@ -119,7 +93,7 @@ def read_rows(body: bytes, way: How, limits: Limits) -> Rows:
         rows = _json(lines, way)
     else:
         rows = _json(json_of(text), way)
-    if not rows.x:
+    if not len(rows):
         raise Problem(422, "there is no row in the body")
     _check(rows, limits)
     return rows
@@ -130,7 +104,9 @@ def read_told(body: bytes, way: How, limits: Limits) -> list[tuple[int | str, An
     text = text_of(body)
     if way.format == "csv":
         rows = _csv(text, How("csv", way.target, way.id or "id"))
-        told = [(int(i) if i.isdecimal() else i, y) for i, y in zip(rows.ids or (), rows.y, strict=True)]
+        told = [
+            (int(id_) if id_.isdecimal() else id_, rows.target(i)) for i, id_ in enumerate(rows.ids or ())
+        ]
     elif way.format == "ndjson":
         told = [_told(json_of(line)) for line in text.split("\n") if line.strip()]
     else:
@@ -178,19 +154,19 @@ def _json(content: Any, way: How) -> Rows:
     if isinstance(content, dict) and "X" in content and way.target is None:
         return _columns(content)
     x, y, id_ = take(content, "the row")
-    return Rows([x], [y], None if id_ is None else [id_], many=False)
+    return Rows.of([x], [y], None if id_ is None else [id_], many=False)
 
 
 def _of_each(taken: Iterator[tuple[Any, Any, str | None]]) -> Rows:
     listed = list(taken)
     if not listed:
-        return Rows([], [])
+        return Rows.of([], [])
     xs, ys, ids = map(list, zip(*listed, strict=True))
     if all(id_ is None for id_ in ids):
-        return Rows(xs, ys)
+        return Rows.of(xs, ys)
     if None in ids:
         raise Problem(422, f"row {ids.index(None) + 1} has no id, others have one")
-    return Rows(xs, ys, ids)
+    return Rows.of(xs, ys, ids)
 
 
 def _structured(row: Any, where: str) -> tuple[Any, Any, str | None]:
@@ -225,7 +201,7 @@ def _columns(content: dict[str, Any]) -> Rows:
     checked = None if ids is None else [_id(each, f"row {i}") for i, each in enumerate(ids, start=1)]
     if checked is not None and None in checked:
         raise Problem(422, "every row needs an id, or none has one")
-    return Rows(X, y, checked)  # type: ignore[arg-type] # None was refused
+    return Rows.of(X, y, checked)  # type: ignore[arg-type] # None was refused
 
 
 def _id(value: Any, where: str) -> str | None:
@@ -265,7 +241,7 @@ def _of_cells(header: list[str], cells: list[list[str]], way: How) -> Rows:
     ids = None if id_ is None else [line[id_] for line in cells]
     if ids is not None and "" in ids:
         raise Problem(422, f"row {ids.index('') + 1} of the CSV has no id")
-    return Rows(xs, ys, ids)
+    return Rows.of(xs, ys, ids)
 
 
 def _cell(text: str) -> Any:
@@ -278,22 +254,30 @@ def _cell(text: str) -> Any:
 
 def _check(rows: Rows, limits: Limits) -> None:
     """Refuse what is too wide or of mixed form, before a model sees it."""
-    kind = type(rows.x[0])
-    for i, x in enumerate(rows.x, start=1):
+    if isinstance(rows.x, list):
+        _check_listed(rows.x, limits)
+    elif rows.x.shape[1] > limits.features:
+        raise Problem(422, f"a row has {rows.x.shape[1]:,} inputs, the limit is {limits.features:,}")
+    for id_ in rows.ids or ():
+        if len(id_) > limits.name_length:
+            raise Problem(422, f"an id is longer than {limits.name_length} characters")
+    widths = {len(y) for y in rows.y if isinstance(y, list)} if isinstance(rows.y, list) else {rows.outputs}
+    for width in widths:
+        if not 0 < width <= limits.outputs:
+            raise Problem(422, f"a row has {width:,} targets, the limit is {limits.outputs}")
+
+
+def _check_listed(xs: list[Any], limits: Limits) -> None:
+    kind = type(xs[0])
+    for i, x in enumerate(xs, start=1):
         if type(x) is not kind or kind not in (list, dict):
             raise Problem(422, f"the inputs of row {i} must be a list, or an object, as those of all rows")
         if len(x) > limits.features:
             raise Problem(422, f"row {i} has {len(x):,} inputs, the limit is {limits.features:,}")
-        if kind is list and len(x) != len(rows.x[0]):
-            raise Problem(422, f"row {i} has {len(x)} inputs, the first {len(rows.x[0])}")
+        if kind is list and len(x) != len(xs[0]):
+            raise Problem(422, f"row {i} has {len(x)} inputs, the first {len(xs[0])}")
     if kind is dict:
-        check_names({name for x in rows.x for name in x}, limits)
-    for id_ in rows.ids or ():
-        if len(id_) > limits.name_length:
-            raise Problem(422, f"an id is longer than {limits.name_length} characters")
-    for i, y in enumerate(rows.y, start=1):
-        if isinstance(y, list) and not 0 < len(y) <= limits.outputs:
-            raise Problem(422, f"row {i} has {len(y):,} targets, the limit is {limits.outputs}")
+        check_names({name for x in xs for name in x}, limits)
 
 
 def check_names(names: set[str], limits: Limits) -> None:
@@ -303,15 +287,6 @@ def check_names(names: set[str], limits: Limits) -> None:
     for name in names:
         if len(name) > limits.name_length:
             raise Problem(422, f"the name of an input is longer than {limits.name_length} characters")
-
-
-def targets(values: list[Any]) -> list[Any]:
-    """Return targets of which some are not known as a list that has NaN for these, of the others' shape."""
-    if None not in values:
-        return values
-    width = next((len(value) for value in values if isinstance(value, list)), None)
-    unknown = math.nan if width is None else [math.nan] * width
-    return [unknown if value is None else value for value in values]
 
 
 def _name(text: str) -> str:

@@ -10,13 +10,14 @@ from time import perf_counter
 from time import time as now
 from typing import TYPE_CHECKING, Any
 
+from elman.serve.bodies import How
+from elman.serve.rows import PACKED, Rows
 from elman.serve.store import Logged
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from elman.serve.bodies import How, Rows
     from elman.serve.problems import Problem
     from elman.serve.pupil import Pupil
 
@@ -78,7 +79,7 @@ class Learn(Job):
     key: str | None = None
     """The request's `Idempotency-Key`."""
     kind: str = "rows"
-    """Or ask: their targets come later."""
+    """Or ask: their targets come later; or forecast: they lie ahead."""
 
     @property
     def plain(self) -> bool:
@@ -89,8 +90,17 @@ class Learn(Job):
         """Return a digest of all that was asked."""
         return digest(self.kind.encode(), json.dumps(self.how).encode(), self.body)
 
-    def logged(self) -> Logged:
-        """Return the entry of the log."""
+    def logged(self, new: Rows | None = None) -> Logged:
+        """Return the entry of the log: the body as it came, or shorter if it is nothing but numbers.
+
+        `new` are those of its rows that are to be learned, if some were before.
+        """
+        rows = self.rows if new is None else new
+        packed = None if rows is None else rows.packed()
+        if packed is not None:
+            return Logged(self.time, self.kind, PACKED, packed)
+        if new is not None:
+            return Logged(self.time, self.kind, json.dumps(How("json")), new.to_json())
         return Logged(self.time, self.kind, json.dumps(self.how), self.body)
 
 

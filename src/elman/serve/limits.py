@@ -13,6 +13,9 @@ class Limits:
     ----------
     body_bytes, state_bytes
         Of a request, and of one that uploads a state.
+    cells
+        Numbers that the rows of a request stand for, missing ones and the answers included: what is short to
+        write may be much to hold.
     features
         Names or places that the rows of one stream may have.
     outputs
@@ -37,6 +40,7 @@ class Limits:
 
     body_bytes: int = 4_000_000
     state_bytes: int = 64_000_000
+    cells: int = 10_000_000
     features: int = 1_000
     outputs: int = 100
     name_length: int = 100

@@ -15,12 +15,12 @@ import numpy as np
 import orjson
 
 from elman.serve import replies
-from elman.serve.bodies import How
 from elman.serve.jobs import Call, Job, Learn, Remove, Replace, Tell, digest
 from elman.serve.limits import Limits
 from elman.serve.problems import Problem, not_found, not_stored, stopping
 from elman.serve.pupil import Pupil
 from elman.serve.replies import Answers
+from elman.serve.rows import Rows
 from elman.serve.setups import Setup
 from elman.serve.store import Answered, Logged
 from elman.serve.writer import Holder, Write
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from collections.abc import Callable, Sequence
 
-    from elman.serve.bodies import Rows
     from elman.serve.store import Kept, Store
     from elman.serve.writer import Writer
 
@@ -43,7 +42,9 @@ _ROWS_AT_ONCE = 1_000
 _SECONDS_BEHIND = 1.0
 _BYTES_BEHIND = 16_000_000
 _ENTRIES_BEHIND = 5_000
-_NO_LIMITS = Limits(features=1 << 40, outputs=1 << 40, name_length=1 << 40, model_bytes=1 << 60)
+_NO_LIMITS = Limits(
+    cells=1 << 60, features=1 << 40, outputs=1 << 40, name_length=1 << 40, model_bytes=1 << 60
+)
 
 
 class Live:
@@ -207,7 +208,7 @@ class Live:
     def _learn(self, pupil: Pupil, jobs: list[Learn]) -> None:
         """Learn requests of which nothing needs to be remembered, as many at once as fit together."""
         parts = [job.rows for job in jobs if job.rows is not None]
-        together = parts[0].joined(parts) if len(parts) > 1 else parts[0]
+        together = Rows.joined(parts)
         first = pupil.record.rows + 1
         answers = self._timed(lambda: pupil.learn(together, jobs[-1].time))
         if isinstance(answers, Problem):
@@ -219,9 +220,9 @@ class Live:
             return
         results, at = [], 0
         for job, part in zip(jobs, parts, strict=True):
-            answer = answers.part(at, at + len(part.x))
+            answer = answers.part(at, at + len(part))
             results.append(_reply(job, [first + at], answer))
-            at += len(part.x)
+            at += len(part)
         self._append(jobs, results, [job.logged() for job in jobs], [])
 
     def _do_once(self, pupil: Pupil, job: Learn | Tell) -> None:
@@ -235,6 +236,8 @@ class Live:
                 return
         if isinstance(job, Tell):
             result, entries, answers = self._tell(pupil, job)
+        elif job.kind == "forecast":
+            result, entries, answers = self._forecast(pupil, job)
         elif job.rows is not None and job.rows.ids is not None:
             result, entries, answers = self._new_rows(pupil, job, job.rows, job.rows.ids)
         else:
@@ -253,7 +256,7 @@ class Live:
             if job.kind == "ask":
                 return pupil.ask(rows, job.time)
             first = pupil.record.rows + 1
-            return list(range(first, first + len(rows.x))), pupil.learn(rows, job.time)
+            return list(range(first, first + len(rows))), pupil.learn(rows, job.time)
 
         return self._timed(learn)
 
@@ -264,10 +267,17 @@ class Live:
             return learned, [], []
         return _reply(job, *learned), [job.logged()], []
 
+    def _forecast(self, pupil: Pupil, job: Learn) -> _Done:
+        """Forecast with what is known ahead: the model notes which columns that are, so it is logged."""
+        found = self._timed(lambda: pupil.forecast(job.rows))
+        if isinstance(found, Problem):
+            return found, [], []
+        return orjson.dumps(found), [job.logged()], []
+
     def _new_rows(self, pupil: Pupil, job: Learn, rows: Rows, ids: list[str]) -> _Done:
         """Learn the rows whose ids are new; the others are answered as they were."""
         keys = [f"{job.kind} {id_}" for id_ in ids]
-        digests = [_digest_of_row(x, y) for x, y in zip(rows.x, rows.y, strict=True)]
+        digests = [_digest_of_row(x, rows.target(i)) for i, x in enumerate(rows.x)]
         known = self._known(keys)
         first_place: dict[str, int] = {}
         for i, key in enumerate(keys):
@@ -286,10 +296,7 @@ class Live:
                 line = json.dumps([number, *(value.tolist() for value in each)]).encode()
                 known[keys[i]] = Answered(keys[i], pupil.record.rows, digests[i], line)
                 answers.append(known[keys[i]])
-            logged = job.logged()
-            if len(places) < len(keys):
-                logged = logged._replace(how=json.dumps(How("json")), body=new.to_json())
-            entries = [logged]
+            entries = [job.logged(new if len(places) < len(keys) else None)]
         lines = [json.loads(known[key].answer) for key in keys]
         numbers, *columns = zip(*lines, strict=True)
         return _reply(job, list(numbers), Answers(*map(np.array, columns))), entries, answers
@@ -425,7 +432,8 @@ def _reply(job: Learn, numbers: list[int], answers: Answers) -> bytes:
 
 
 def _digest_of_row(x: Any, y: Any) -> bytes:
-    return digest(orjson.dumps([x, y], option=orjson.OPT_SORT_KEYS))
+    """Return a digest that is the same for the same inputs, in whatever order they are named, and target."""
+    return digest(orjson.dumps([x, y], option=orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY))
 
 
 def _nothing(_: Store) -> None:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elman.models import catalogue
 from elman.models.committee import Committee
-from elman.serve.bodies import How, Rows, read_rows, targets
+from elman.serve.ahead import Ahead
+from elman.serve.bodies import How, read_rows
 from elman.serve.problems import Problem
 from elman.serve.questions import Question
 from elman.serve.record import Record, finite
 from elman.serve.replies import Answers
+from elman.serve.rows import PACKED, Rows
 from elman.serve.setups import Setup, check_memory
 from elman.serve.store import Snapshot
 
@@ -33,7 +34,7 @@ class Pupil:
 
     def __init__(self, setup: Setup, limits: Limits, snapshot: Snapshot | None = None) -> None:
         self.setup, self.limits = setup, limits
-        self.model: Any = setup.made(limits) if snapshot is None else catalogue.load(snapshot.model)
+        self.model: Any = setup.made(limits) if snapshot is None else setup.loaded(snapshot.model)
         self.record = Record() if snapshot is None else Record.from_bytes(snapshot.record)
         self._names = set(self.model.feature_names or ())
         self._width: int | None = None
@@ -41,27 +42,26 @@ class Pupil:
 
     def learn(self, rows: Rows, time: float) -> Answers:
         """Answer every row, then learn from it. What is wrong with one is an error, and none is learned."""
-        new_names = self._new_names(rows.x)
-        known = any(y is not None for y in rows.y)
-        y = _array(targets(rows.y)) if known else None
-        X = rows.x if isinstance(rows.x[0], dict) else _array(rows.x)
-        answers = Answers(*self.model.run_intervals(X, y, self.setup.coverage))
-        truth = np.array(y, dtype=np.float64) if known else np.full(answers.prediction.shape, np.nan)
+        new_names = self._new_names(rows)
+        with self._all_or_none(len(rows) if isinstance(self.model, Ahead) else 1):
+            answers = Answers(*self.model.run_intervals(rows.x, rows.y, self.setup.coverage))
+        unknown = rows.y is None
+        truth = np.full(answers.prediction.shape, np.nan) if unknown else np.asarray(rows.y, np.float64)
         self._names |= new_names
-        self._width = len(self._names) or len(rows.x[0])
+        self._width = len(self._names) or rows.width
         self.record.note(time, answers, truth)
-        self._look(len(rows.x), time)
+        self._look(len(rows), time)
         return answers
 
     def ask(self, rows: Rows, time: float) -> tuple[list[int], Answers]:
         """Answer rows whose targets come later; return the ids of the questions, and the answers."""
-        if any(y is not None for y in rows.y):
+        if rows.y is not None:
             raise Problem(422, "a question has no target: tell it later, or send it with the row to /rows")
-        new_names = self._new_names(rows.x)
-        with self._all_or_none(len(rows.x)):
+        new_names = self._new_names(rows)
+        with self._all_or_none(len(rows)):
             tickets = [self.model.ask(x, self.setup.coverage) for x in rows.x]
         self._names |= new_names
-        self._width = len(self._names) or len(rows.x[0])
+        self._width = len(self._names) or rows.width
         columns = [[np.atleast_1d(each) for each in (t.prediction, t.low, t.high)] for t in tickets]
         for i, (ticket, column) in enumerate(zip(tickets, columns, strict=True), start=self.record.rows + 1):
             question = Question(i, Answers(*column))
@@ -90,6 +90,23 @@ class Pupil:
             self.record.settle(row, Answers(*(np.resize(each, size) for each in answers)), truth)
         self._look(len(told), time)
 
+    def forecast(self, rows: Rows | None = None) -> dict[str, Any]:
+        """Return the rows ahead, of which `rows` holds what is known already; that changes the model."""
+        if not isinstance(self.model, Ahead):
+            raise Problem(422, "this stream answers each row; one of a Forecaster forecasts the rows ahead")
+        if rows is not None and rows.y is not None:
+            raise Problem(422, "rows ahead have no target")
+        found = self.model.forecast(None if rows is None else rows.x, self.setup.coverage)
+        times = None if found.times is None else found.times.tolist()
+        if found.times is not None and found.times.dtype.kind == "M":
+            times = found.times.astype("datetime64[s]").astype(str).tolist()
+        return {
+            "row": self.record.rows,
+            **{name: list(map(finite, getattr(found, name))) for name in ("mean", "low", "high")},
+            "coverage": found.coverage,
+            "times": times,
+        }
+
     @contextmanager
     def _all_or_none(self, count: int) -> Iterator[None]:
         """Put the model back as it was if one of several things done to it fails."""
@@ -98,7 +115,7 @@ class Pupil:
             yield
         except Exception:
             if before is not None:
-                self.model = catalogue.load(before)
+                self.model = self.setup.loaded(before)
             raise
 
     def replay(self, logged: Logged) -> None:
@@ -106,16 +123,21 @@ class Pupil:
         if logged.kind == "tell":
             self.tell([(number, y) for number, y in json.loads(logged.body)], logged.time)
             return
-        rows = read_rows(logged.body, How(*json.loads(logged.how)), self.limits)
+        if logged.how == PACKED:
+            rows = Rows.unpacked(logged.body)
+        else:
+            rows = read_rows(logged.body, How(*json.loads(logged.how)), self.limits)
         if logged.kind == "ask":
             self.ask(rows, logged.time)
+        elif logged.kind == "forecast":
+            self.forecast(rows)
         else:
             self.learn(rows, logged.time)
 
     def replace(self, blob: bytes) -> None:
         """Go on with an uploaded model, and a new record."""
         try:
-            model = catalogue.load(blob)
+            model = self.setup.loaded(blob)
         except (TypeError, ValueError) as error:
             raise Problem(422, f"the state cannot be used: {str(error)[:300]}") from None
         self.setup = self.setup.of_model(model)
@@ -128,7 +150,7 @@ class Pupil:
 
     def explain(self) -> dict[str, Any]:
         """Return how the stream is forecast, and by whom."""
-        text = self.model.explain() if isinstance(self.model, Committee) else repr(self.model)
+        text = self.model.explain() if isinstance(self.model, Committee | Ahead) else repr(self.model)
         return {
             "model": self.setup.model,
             "text": text,
@@ -142,13 +164,19 @@ class Pupil:
         """Return how far the answer moves with each input, the mean of all outputs, the largest first."""
         return {name: finite(np.mean(size)) for name, size in self.model.importance().items()}
 
-    def _new_names(self, xs: list[Any]) -> set[str]:
-        """Return names that are new, and refuse rows that would make the model wider than is allowed."""
-        if isinstance(xs[0], dict):
-            new = set().union(*xs) - self._names
+    def _new_names(self, rows: Rows) -> set[str]:
+        """Return names that are new, and refuse rows that would take more memory than is allowed."""
+        if isinstance(rows.x[0], dict):
+            new = set().union(*rows.x) - self._names
             width = len(self._names) + len(new)
         else:
-            new, width = set(), len(xs[0])
+            new, width = set(), rows.width
+        if len(rows) * (width + self.model.lags + 4 * rows.outputs) > self.limits.cells:
+            raise Problem(
+                413,
+                f"{len(rows):,} rows of {width:,} inputs are more than {self.limits.cells:,} numbers, "
+                "what is missing included: send them in parts",
+            )
         if width != self._width:
             if width > self.limits.features:
                 raise Problem(
@@ -168,8 +196,8 @@ class Pupil:
         self._note_standing(time)
 
     def _note_standing(self, time: float) -> None:
-        if isinstance(self.model, Committee):
-            self.record.note_weights(self.record.rows, self._weights())
+        if isinstance(self.model, Committee) and self.record.wants_weights:
+            self.record.note_weights(self._weights())
         for row in self._sizes_of_changes():
             self.record.note_change(row, time)
 
@@ -191,9 +219,3 @@ class Pupil:
         if not isinstance(self.model, Committee):
             return {}
         return {name: float(np.mean(weight)) for name, weight in self.model.weights.items()}
-
-
-def _array(values: list[Any]) -> Any:
-    """Return lists of plain numbers as an array, others as they came: the model says what is wrong."""
-    array = np.array(values) if values[0] != [] else np.empty((len(values), 0))
-    return array if array.dtype.kind in "fi" else values

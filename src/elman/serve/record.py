@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 KIND = "Record"
 RECENT_ROWS = 2_000
-_MOST_UNEVALUATED = 1_000
+_MOST_UNEVALUATED = 4_000
 _MOST_SAMPLES = 256
 _MOST_CHANGES = 200
 _RECENT_TARGETS = 1_000  # over which recent errors and coverage are taken, exponentially
@@ -47,7 +47,8 @@ class Record:
     def __init__(self, outputs: int = 1) -> None:
         self._lock = threading.Lock()
         self._outputs = outputs
-        self._unevaluated: list[Noted] = []
+        # Most rows are never looked at one by one: they are put in order for all at once.
+        self._unevaluated: list[tuple[float, Float64, Answers]] = []
         self._n_unevaluated = 0
         self._rows = 0
         self._learned = 0
@@ -69,15 +70,12 @@ class Record:
 
     def note(self, time: float, answers: Answers, truth: Float64) -> None:
         """Take in rows that were answered, with their targets, NaN where these are not known."""
-        outputs = 1 if truth.ndim == 1 else truth.shape[1]
-        shaped = [np.asarray(each, dtype=np.float64).reshape(-1, outputs) for each in (truth, *answers)]
+        n, outputs = len(truth), 1 if truth.ndim == 1 else truth.shape[1]
         with self._lock:
             self._widen(outputs)
-            n = len(shaped[0])
-            self._unevaluated.append(Noted(np.full(n, time), *shaped))
+            self._unevaluated.append((time, truth, answers))
             self._rows += n
             self._n_unevaluated += n
-            self._learned += int(np.count_nonzero(~np.isnan(shaped[0]).all(axis=1)))
             self._last_time = time
             if self._n_unevaluated >= _MOST_UNEVALUATED:
                 self._evaluate()
@@ -115,10 +113,15 @@ class Record:
                 self.changes.append((row, time))
                 self.n_changes += 1
 
-    def note_weights(self, row: int, weights: dict[str, float]) -> None:
-        """Take in how far each member is trusted at a row."""
+    @property
+    def wants_weights(self) -> bool:
+        """Whether it is time for `note_weights`."""
+        return self._rows >= self.weights.next_row
+
+    def note_weights(self, weights: dict[str, float]) -> None:
+        """Take in how far each member is trusted now."""
         with self._lock:
-            self.weights.note(row, weights)
+            self.weights.note(self._rows, weights)
 
     def _widen(self, outputs: int) -> None:
         """Begin again with as many outputs as there are: until the first target they were taken to be one."""
@@ -131,9 +134,15 @@ class Record:
     def _evaluate(self) -> None:
         if not self._unevaluated:
             return
-        new = Noted(*map(np.concatenate, zip(*self._unevaluated, strict=True)))
+        times, truths, answers = zip(*self._unevaluated, strict=True)
+        joined = [np.concatenate(each) for each in (truths, *zip(*answers, strict=True))]
+        new = Noted(
+            np.repeat(times, [len(truth) for truth in truths]),
+            *(each.reshape(-1, self._outputs) for each in joined),
+        )
         self._unevaluated.clear()
         self._n_unevaluated = 0
+        self._learned += int(np.count_nonzero(~np.isnan(new.truth).all(axis=1)))
         self._score(new)
         self._keep(new)
 
@@ -143,8 +152,10 @@ class Record:
         self._fade(errors.reshape(-1, 3)[:: self._outputs], new)
 
     def _keep(self, new: Noted) -> None:
-        times = np.broadcast_to(new.times[:, np.newaxis], new.truth.shape)
-        self._recent = np.concatenate([self._recent, np.stack([times, *new[1:]], axis=-1)])[-RECENT_ROWS:]
+        last = Noted(*(each[-RECENT_ROWS:] for each in new))
+        times = np.broadcast_to(last.times[:, np.newaxis], last.truth.shape)
+        former = self._recent[max(0, len(self._recent) + len(last.truth) - RECENT_ROWS) :]
+        self._recent = np.concatenate([former, np.stack([times, *last[1:]], axis=-1)])
 
     def _fade(self, errors: Float64, new: Noted) -> None:
         """Let what was known of recent errors fade, and add those of the first output."""
@@ -168,7 +179,9 @@ class Record:
     @property
     def learned(self) -> int:
         """How many of them had a target."""
-        return self._learned
+        with self._lock:
+            self._evaluate()
+            return self._learned
 
     @property
     def last_time(self) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import FastAPI, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
+from fastapi.routing import APIRoute
 
 import elman
 from elman.serve import bodies, events, metrics, schemas
@@ -28,9 +29,22 @@ Name = Annotated[str, Path(pattern=NAME, max_length=100, description="The stream
 Output = Annotated[int, Query(ge=0, le=100, description="Which target, from 0.")]
 
 
+class Direct(APIRoute):
+    """A route that is described as others are, and takes the request as it came.
+
+    The framework would take longer to look for parameters than a model for a row.
+    """
+
+    def get_route_handler(self) -> Any:
+        """Return the endpoint itself."""
+        return self.endpoint
+
+
 def add(routes: FastAPI, running: Running) -> None:
     """Add all routes of a service, those first that are asked for most."""
+    routes.router.route_class = Direct
     _add_rows(routes, running)
+    routes.router.route_class = APIRoute
     _add_service(routes, running)
     _add_streams(routes, running)
     _add_questions(routes, running)
@@ -164,6 +178,20 @@ def _add_rows(routes: FastAPI, running: Running) -> None:
         told = bodies.read_told(body, way, service.limits)
         return Response(await service.tell(asked.name, told, asked.key), media_type="application/json")
 
+    @routes.post(
+        "/streams/{name}/forecast",  # noqa: FAST003 - taken by hand
+        response_class=Response,
+        responses={200: schemas.FORECAST} | problems(404, 408, 409, 413, 415, 429),
+        openapi_extra=schemas.AHEAD,
+        tags=["learning"],
+    )
+    async def forecast_with(request: Request) -> Response:
+        """Forecast the next rows of a Forecaster's stream, of which the inputs are known already.
+
+        As many rows as are known, in order, at most as many as the horizon; the answer is JSON.
+        """
+        return await _learned(_service(running), request, "forecast")
+
 
 async def _learned(service: Service, request: Request, kind: str) -> Response:
     asked = parameters(request)
@@ -173,7 +201,8 @@ async def _learned(service: Service, request: Request, kind: str) -> Response:
     else:
         rows = await asyncio.to_thread(bodies.read_rows, body, way, service.limits)
     answer = await service.learn(asked.name, rows, way, body, asked.key, kind=kind)
-    return Response(answer, media_type=bodies.MEDIA_TYPES[way.format])
+    form: bodies.Format = "json" if kind == "forecast" else way.format
+    return Response(answer, media_type=bodies.MEDIA_TYPES[form])
 
 
 async def _body_of_rows(
@@ -186,6 +215,13 @@ async def _body_of_rows(
 
 
 def _add_questions(routes: FastAPI, running: Running) -> None:
+    @routes.get(
+        "/streams/{name}/forecast", responses={200: schemas.FORECAST} | problems(404, 429), tags=["streams"]
+    )
+    async def forecast(name: Name) -> JSONResponse:
+        """Forecast the next rows of a Forecaster's stream, each with an interval."""
+        return JSONResponse(await _service(running).call(name, lambda pupil: pupil.forecast()))
+
     @routes.get(
         "/streams/{name}/explain", responses={200: schemas.OBJECT} | problems(404, 429), tags=["streams"]
     )

@@ -16,16 +16,22 @@ class SetupBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    model: str = Field(catalogue.DEFAULT, max_length=100, description="Such as Committee or SRNN-WOGD.")
+    model: str = Field(
+        catalogue.DEFAULT, max_length=100, description="Such as Committee, SRNN-WOGD or Forecaster."
+    )
     options: dict[str, Any] = Field(
         default_factory=dict, max_length=20, description="Of the model: lags, seed, …"
     )
     target: str = Field("y", min_length=1, max_length=100, description="The column of a CSV to predict.")
     coverage: float = Field(0.9, gt=0, lt=1, description="The probability that an interval holds its target.")
 
+    time: str | None = Field(
+        None, min_length=1, max_length=100, description="Of a Forecaster: the input that is the time stamp."
+    )
+
     def setup(self) -> Setup:
         """Return it as the service takes it."""
-        return Setup(self.model, self.options, self.target, self.coverage)
+        return Setup(self.model, self.options, self.target, self.coverage, self.time)
 
 
 _INPUTS = {
@@ -175,6 +181,26 @@ ASKED = {
         "text/csv": {"schema": {"type": "string"}},
     },
 }
+_STEPS = {"type": "array", "items": {"type": ["number", "null"]}}
+FORECAST = {
+    "description": "The next rows; `row` is the number of the last one that was seen.",
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "properties": {
+                    "row": {"type": "integer"},
+                    "mean": _STEPS,
+                    "low": _STEPS,
+                    "high": _STEPS,
+                    "coverage": {"type": "number"},
+                    "times": {"type": ["array", "null"], "items": {"type": ["string", "number"]}},
+                },
+            }
+        }
+    },
+}
+AHEAD = _rows(_without_target(_ROW), _without_target(_COLUMNS), [{"x": _EXAMPLE}], "pressure,flow\n1.2,3.4\n")
 OBJECT = {"content": {"application/json": {"schema": {"type": "object"}}}}
 PROBLEM = {
     "content": {

@@ -16,9 +16,10 @@ from elman.serve.writer import Write, Writer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from elman.serve.bodies import How, Rows
+    from elman.serve.bodies import How
     from elman.serve.limits import Limits
     from elman.serve.pupil import Pupil
+    from elman.serve.rows import Rows
     from elman.serve.setups import Setup
     from elman.serve.store import Store
 
@@ -106,7 +107,7 @@ class Service:
         """
         self._check_running()
         future = self._future()
-        job = Learn(future, self.mailbox, len(rows.x), len(body))
+        job = Learn(future, self.mailbox, len(rows), len(body))
         job.rows, job.how, job.body, job.key, job.kind = rows, how, body, key, kind
         self[name].submit(job)
         answer: bytes = await future

@@ -11,6 +11,8 @@ from elman.models import catalogue
 from elman.models.committee import Committee
 from elman.models.forecaster import Forecaster
 from elman.models.learner import OnlineRNN
+from elman.serve import ahead
+from elman.serve.ahead import Ahead
 from elman.serve.problems import Problem
 
 if TYPE_CHECKING:
@@ -34,21 +36,22 @@ class Setup:
         The column of a CSV that holds the target, where a request does not say another.
     coverage
         The probability with which an interval is to hold its target.
+    time
+        Of a `Forecaster`: which of the named inputs is the time stamp.
     """
 
     model: str = catalogue.DEFAULT
     options: dict[str, Any] = field(default_factory=dict)
     target: str = "y"
     coverage: float = 0.9
+    time: str | None = None
 
     def made(self, limits: Limits) -> Any:
         """Return a new model, or raise the problem with it."""
         if len(self.options) > _MOST_OPTIONS:
             raise Problem(422, f"a model has at most {_MOST_OPTIONS} options")
-        if self.model.lower() == Forecaster.kind.lower():
-            raise Problem(422, "a Forecaster cannot be served: a stream answers each row, not the rows ahead")
         try:
-            model = catalogue.make(self.model, **_USUAL_OPTIONS | self.options)
+            model = self._made(limits)
         except (ArithmeticError, TypeError, ValueError) as error:
             raise Problem(422, f"model {self.model[:100]!r}: {str(error)[:500]}") from None
         check_memory(model, 0, limits)
@@ -56,13 +59,32 @@ class Setup:
             raise Problem(422, f"max_pending is {model.max_pending:,}, the limit is {limits.pending:,}")
         return model
 
+    def _made(self, limits: Limits) -> Any:
+        if self.model.lower() != Forecaster.kind.lower():
+            if self.time is not None:
+                raise ValueError("time says where a Forecaster finds its stamps: others take dates as inputs")
+            return catalogue.make(self.model, **_USUAL_OPTIONS | self.options)
+        horizon = self.options.get("horizon", 0)
+        if isinstance(horizon, int):
+            _check_bytes(ahead.memory(horizon, 0), 0, limits)
+        return Ahead(Forecaster(**{"seed": 0} | self.options), self.time)
+
+    def loaded(self, blob: bytes) -> Any:
+        """Return the model that was saved."""
+        model = catalogue.load_any(blob)
+        return Ahead(model, self.time) if isinstance(model, Forecaster) else model
+
     def of_model(self, model: Any) -> Setup:
         """Return what a stream is said to be made from that goes on with another model."""
         name = model.kind
+        if isinstance(model, Ahead):
+            return replace(
+                self, model=name, options={"horizon": model.model.horizon, "size": model.model.size}
+            )
         if isinstance(model, OnlineRNN):
             name = f"{type(model.cell).__name__}-{type(model.training).__name__}"
         size = {"size": model.size} if isinstance(model, Committee) else {}
-        return replace(self, model=name, options=size | {"lags": model.lags, "seed": model.seed})
+        return replace(self, model=name, options=size | {"lags": model.lags, "seed": model.seed}, time=None)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -79,6 +101,8 @@ def check_memory(model: Any, n_features: int, limits: Limits) -> None:
 
     A committee sees to that itself: its members become smaller with wider rows.
     """
+    if isinstance(model, Ahead):
+        _check_bytes(ahead.memory(model.model.horizon, n_features), n_features, limits)
     if not isinstance(model, OnlineRNN):
         return
     n_inputs = n_features + model.lags + 1
@@ -87,7 +111,10 @@ def check_memory(model: Any, n_features: int, limits: Limits) -> None:
     squared = weights + readout if isinstance(model.training, EKF) else 0
     squared = max(squared, readout if isinstance(model.readout, RLS) else 0)
     per_sample = n_inputs + 8 * model.cell.n_hidden
-    needed = 8 * (squared**2 + 4 * weights + model.training.window * per_sample)
+    _check_bytes(8 * (squared**2 + 4 * weights + model.training.window * per_sample), n_features, limits)
+
+
+def _check_bytes(needed: int, n_features: int, limits: Limits) -> None:
     if needed > limits.model_bytes:
         raise Problem(
             422,
