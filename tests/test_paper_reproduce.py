@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -13,7 +14,7 @@ from elman.cli import app
 from elman.paper import checks, systems, tune
 from elman.paper.journal import Journal
 from elman.paper.reproduce import ITEMS, Order, reproduce, write_page
-from elman.paper.trials import Trial
+from elman.paper.trials import Trial, execute
 
 ROWS = 80
 TABLES = ("table1", "table2")  # without the figures, which take long to draw
@@ -149,8 +150,40 @@ def test_every_training_of_today_is_compared_on_every_set_and_addition(whole):
 def test_both_clocks_of_a_clockwork_are_compared(whole):
     rows = read(whole, "clockwork")
 
-    assert len(rows) == 2 * 3
+    assert len(rows) == 3 * 3
     assert all(row["window_clock"] != row["stream_clock"] for row in rows)
+
+
+def test_what_was_tried_with_adam_differs_from_what_it_is_usually(whole):
+    rows = read(whole, "adam")
+    for dataset in ("puma8nh", "puma32fm", "kinematics"):
+        usual, *others = (row["mse"] for row in checks.find(rows, dataset=dataset))
+
+        assert len(others) == len(set(others)) == 8
+        assert usual not in others
+
+
+def test_a_claim_that_fails_says_what_the_error_is_without_the_first_rows():
+    curve = [
+        {"dataset": "puma32fm", "model": "SRNN-WOGD", "step": s, "mse": m}
+        for s, m in ((1000, 3), (4000, 1.5))
+    ]
+    systems_ = [
+        {
+            "dataset": "puma32fm",
+            "model": "SRNN-WOGD",
+            "window": 200,
+            "rates": rates,
+            "mse": 1.5,
+            "paper_mse": 1.0,
+        }
+        for rates in ("paper", "tuned")
+    ]
+
+    check = checks._near_paper(systems_, curve, "puma32fm")
+
+    assert not check["holds"]
+    assert "1.000 at its rate from row 1,001 on" in check["evidence"]
 
 
 def test_an_addition_is_watched_to_the_end_with_projection_and_without(whole):
@@ -192,6 +225,18 @@ def test_a_second_call_makes_no_run_and_the_same_tables(whole, tmp_path, monkeyp
     reproduce(order(tmp_path, TABLES), Silent())
 
     assert [read(tmp_path, name) for name in TABLES] == [read(whole, name) for name in TABLES]
+
+
+def test_what_is_wanted_again_is_made_again_and_nothing_else(whole, tmp_path, monkeypatch):
+    shutil.copy(whole / "journal.jsonl", tmp_path)
+    made = []
+    monkeypatch.setattr("elman.paper.pool.execute", lambda run: made.append(run) or execute(run))
+
+    reproduce(replace(order(tmp_path, (*TABLES, "adam")), again=("adam",)), Silent())
+
+    assert {run.model for run in made} == {"SRNN-Adam"}
+    assert len(made) == 2 * 3 * 9
+    assert read(tmp_path, "adam") == read(whole, "adam")
 
 
 # Kills itself where the journal is written for the n-th time: before, in the middle of a line, or after.
