@@ -1,18 +1,21 @@
 """How accurate every model is, untuned, on real and on drifting streams: one table.
 
     ELMAN_DATA=... python benchmarks/accuracy.py [--json benchmarks/results/accuracy.json]
-    ... [--jobs 2] [--rows N] [--models Committee,member]
+    ... [--jobs 2] [--rows N] [--models Committee,member] [--streams monitored]
 
 Prequential mean squared error in units of the target's variance: every row is predicted one step ahead before
 it is learned. Inputs are the file's columns (a date as sines and cosines of hour, weekday and day of year),
 raw and unscaled, and for time-ordered streams the last six targets. Every model scales online, none looks
 ahead. LSTM-Adam and SRNN-EKF are given the best of five settings in hindsight. River's models run where River
-is installed. With `--models` only those are run, and replaced in the results.
+is installed. The sixteen streams of the folder nab (monitoring data, most of which bursts) are bare series:
+the Committee sees no inputs, others the last six targets, and errors count from row 100. With `--models` and
+`--streams` (listed, monitored, or names with commas between) only those are run, and replaced in the results.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import multiprocessing
 import os
@@ -51,11 +54,49 @@ DRIFTING: dict[str, Callable[[], Any]] = {
     "puma8, load grows": lambda: streams.puma8(seed=2, drift=Drift(at=3000, width=6000, amount=1.0)),
     "puma32, load at once": lambda: streams.puma32(seed=3, drift=Drift(at=6000, amount=0.09)),
 }
-STREAMS = [*TIME_ORDERED, *SHUFFLED, *DRIFTING]
+MONITORED = [
+    "TravelTime_451",
+    "Twitter_volume_AAPL",
+    "Twitter_volume_FB",
+    "Twitter_volume_KO",
+    "ambient_temperature_system_failure",
+    "cpu_utilization_asg_misconfiguration",
+    "ec2_cpu_utilization_825cc2",
+    "ec2_disk_write_bytes_1ef3de",
+    "ec2_network_in_5abac7",
+    "elb_request_count_8c0756",
+    "exchange-2_cpm_results",
+    "grok_asg_anomaly",
+    "occupancy_t4013",
+    "rds_cpu_utilization_cc0c53",
+    "rogue_agent_key_hold",
+    "speed_7578",
+]
+SETTLED = 100  # rows of a monitored stream before errors count
+LISTED = [*TIME_ORDERED, *SHUFFLED, *DRIFTING]
+STREAMS = [*LISTED, *MONITORED]
+GROUPS = {"listed": LISTED, "monitored": MONITORED}
+
+
+class LastValue:
+    """The target of the row before."""
+
+    def run(self, _: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return np.concatenate([[0.0], y[:-1]])
+
+
+class Mean:
+    """The mean of all targets before."""
+
+    def run(self, _: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return np.concatenate([[0.0], (np.cumsum(y) / np.arange(1, len(y) + 1))[:-1]])
+
 
 # The settings of a model; where there are several the best in hindsight counts.
 MODELS: dict[str, list[Callable[[], Any]]] = {
     "Committee": [Committee],
+    "last value": [LastValue],
+    "mean": [Mean],
     "linear RLS": [lambda: OnlineRNN(Linear(), readout=RLS(forgetting=0.9995), seed=1)],
     "SRNN-WOGD": [lambda: OnlineRNN(SRNN(15), WOGD(window=200, rate=0.03), seed=1)],
     "LSTM-Adam": [
@@ -72,8 +113,20 @@ MODELS: dict[str, list[Callable[[], Any]]] = {
 }
 
 
+ON_MONITORED = ["Committee", "last value", "mean", "linear RLS", *REGRESSORS]
+
+
+def monitored(name: str, limit: int | None) -> np.ndarray:
+    path = Path(os.environ["ELMAN_DATA"]) / "nab" / f"{name}.csv.gz"
+    with gzip.open(path, "rt") as file:
+        return np.genfromtxt(file, delimiter=",", skip_header=1, usecols=1)[:limit]
+
+
 @cache
 def samples(name: str, limit: int | None) -> tuple[np.ndarray, np.ndarray]:
+    if name in MONITORED:
+        y = monitored(name, limit)
+        return lagged(np.empty((len(y), 0)), y, LAGS)
     if name in TIME_ORDERED:
         stream, rows = streams.load(name), TIME_ORDERED[name]
     elif name in SHUFFLED:
@@ -88,10 +141,15 @@ def samples(name: str, limit: int | None) -> tuple[np.ndarray, np.ndarray]:
 def measure(name: str, limit: int | None, model: str, setting: int) -> dict[str, Any]:
     """One model on one stream."""
     X, y = samples(name, limit)
+    settled = SETTLED if name in MONITORED else 0
+    if settled and model == "Committee":
+        X = X[:, :0]
     start = time.perf_counter()
     more: dict[str, Any] = {}
     if model in REGRESSORS:
         predictions = run_river(model, X, y)
+    elif model in ("last value", "mean"):
+        predictions = MODELS[model][setting]().run(X, y)
     else:
         if model == "member":
             more = {"member": DEFAULT_MEMBERS[setting].name}
@@ -101,7 +159,7 @@ def measure(name: str, limit: int | None, model: str, setting: int) -> dict[str,
         blocks = [float(covered[i : i + BLOCK].mean()) for i in range(0, max(len(y) - BLOCK, 0) + 1, BLOCK)]
         more |= {"coverage": float(covered.mean()), "coverage_of_blocks": [min(blocks), max(blocks)]}
     seconds = time.perf_counter() - start
-    mse = float(np.mean((predictions - y) ** 2) / y.var())
+    mse = float(np.mean((predictions - y)[settled:] ** 2) / y.var())
     return (
         {"stream": name, "model": model, "setting": setting, "rows": len(y), "mse": mse}
         | more
@@ -138,22 +196,35 @@ def best(rows: list[dict[str, Any]], stream: str, model: str) -> float | None:
 
 def show(rows: list[dict[str, Any]], models: list[str]) -> Table:
     table = Table("stream", *models, "best member", "coverage, blocks of 2,000")
-    for stream in STREAMS:
+    for stream in sorted({row["stream"] for row in rows if row["model"] == "Committee"}, key=STREAMS.index):
         errors = [best(rows, stream, model) for model in models]
         winner = min(error for error in errors if error is not None)
         cells = ["" if e is None else f"[bold]{e:.4f}[/]" if e == winner else f"{e:.4f}" for e in errors]
         row = next(row for row in rows if (row["stream"], row["model"]) == (stream, "Committee"))
         low, high = row["coverage_of_blocks"]
         member = best(rows, stream, "member")
-        table.add_row(stream, *cells, f"{member:.4f}", f"{row['coverage']:.3f}, {low:.3f} to {high:.3f}")
+        table.add_row(
+            stream,
+            *cells,
+            "" if member is None else f"{member:.4f}",
+            f"{row['coverage']:.3f}, {low:.3f} to {high:.3f}",
+        )
     return table
 
 
 def kept_rows(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Earlier results of models that are not run now."""
-    if not (options.models and options.json and options.json.exists()):
+    """Earlier results of models and streams that are not run now."""
+    if not (options.json and options.json.exists()):
         return []
-    return [r for r in json.loads(options.json.read_text())["rows"] if r["model"] not in options.models]
+    return [
+        row
+        for row in json.loads(options.json.read_text())["rows"]
+        if row["stream"] not in options.streams or row["model"] not in (options.models or [row["model"]])
+    ]
+
+
+def chosen(text: str) -> list[str]:
+    return [stream for name in text.split(",") for stream in GROUPS.get(name, [name])]
 
 
 def save(options: argparse.Namespace, rows: list[dict[str, Any]], fast: dict[str, Any] | None) -> None:
@@ -172,6 +243,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--rows", type=int, help="take at most so many rows of each stream")
     parser.add_argument("--models", type=lambda text: text.split(","), help="run only these, comma between")
+    parser.add_argument("--streams", type=chosen, default=STREAMS, help="run only on these, comma between")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     console = Console(width=180)
@@ -183,7 +255,8 @@ def main() -> None:
         (stream, options.rows, model, i)
         for model in reversed([*models, "member"])
         if model in (options.models or settings)
-        for stream in STREAMS
+        for stream in options.streams
+        if stream in LISTED or model in ON_MONITORED
         for i in range(settings[model])
     ]
     rows = kept_rows(options)
@@ -197,7 +270,9 @@ def main() -> None:
             save(options, rows, None)
     fast = speed()
     save(options, rows, fast)
-    console.print(show(rows, [model for model in [*MODELS, *REGRESSORS] if best(rows, STREAMS[0], model)]))
+    console.print(
+        show(rows, [model for model in [*MODELS, *REGRESSORS] if any(row["model"] == model for row in rows)])
+    )
     if not river:
         console.print("River is not installed: its models were not run.")
     console.print(fast)

@@ -58,3 +58,31 @@ def test_there_is_nothing_to_tune(series):
 
     assert result.exit_code == 2
     assert "Committee has no option 'rate': there is nothing to tune" in result.stderr
+
+
+def test_answers_stay_within_bounds(series, tmp_path):
+    invoke("run", series, "--lowest", -1, "--highest", 1, "--predictions", tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    numbers = np.array([[float(line[name]) for name in ("prediction", "low", "high")] for line in lines])
+
+    assert (numbers.min(), numbers.max()) == (-1, 1)
+
+
+def test_a_target_beyond_the_bounds_is_an_error(series):
+    result = invoke("run", series, "--highest", 0.5)
+
+    assert result.exit_code != 0
+    assert "with lowest=None and highest=0.5 no target lies beyond" in result.stderr
+
+
+def test_json_says_the_error_of_each_member_in_the_units_of_the_table(series):
+    found = json.loads(invoke("run", series, "--json").stdout)
+    alone = json.loads(invoke("run", series, "--json", "--lags", 0).stdout)
+    errors = {member["name"]: member["mse"] for member in found["members"]}
+
+    assert sum(member["weight"] for member in found["members"]) == pytest.approx(1)
+    # The first two rows are judged by nobody: nothing had varied before them.
+    assert errors["last value"] == pytest.approx(found["mse_of_last_value"], rel=0.05)
+    assert min(errors.values()) < 3 * found["mse"]
+    assert "last value" not in {member["name"] for member in alone["members"]}

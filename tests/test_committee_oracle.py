@@ -89,7 +89,9 @@ def test_members_that_look_at_the_series_follow_the_oracle(missing):
     assert_same_standing(model, expected)
     found = [series.finder.seasons for series in expected.preparation.series]
     assert found[0][0] == 12
-    assert [arrays(model)[f"output{k}.season{i}"].item() for k in range(2) for i in range(2)] == [*sum(found, ())]
+    assert [arrays(model)[f"output{k}.season{i}"].item() for k in range(2) for i in range(2)] == [
+        *sum(found, ())
+    ]
 
 
 def test_a_member_without_an_opinion_says_what_the_others_say():

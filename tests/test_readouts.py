@@ -52,7 +52,10 @@ def test_the_default_is_the_readout_of_the_paper():
         (
             lambda: OnlineRNN(readout="RLS"),
             TypeError,
-            "readout must be Gradient, RLS, LastValue, RecentMean, Mean, Seasonal or Autoregression, got 'RLS' of type str",
+            (
+                "readout must be Gradient, RLS, LastValue, RecentMean, Mean, Seasonal or Autoregression, "
+                "got 'RLS' of type str"
+            ),
         ),
         (
             lambda: OnlineRNN(readout=RLS(), loss="logistic"),

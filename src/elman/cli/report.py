@@ -10,6 +10,7 @@ from rich import box
 from rich.table import Table
 
 from elman.cli.console import plain
+from elman.models.committee import Committee
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,7 +158,22 @@ def as_json(session: Session) -> dict[str, Any]:
     if seasonal is not None:
         name, mse, mae = seasonal
         values |= {"seasonal": name, "mse_of_seasonal": _one(mse), "mae_of_seasonal": _one(mae)}
-    return {name: _json(value) for name, value in values.items()}
+    return {name: _json(value) for name, value in values.items()} | _members(run)
+
+
+def _members(run: Run) -> dict[str, Any]:
+    """Return who is trusted and how far off everybody was, in the units of the errors above."""
+    standing = run.model.standing() if isinstance(run.model, Committee) else None
+    if standing is None:
+        return {}
+    names = ("mse", "recent_mse") if standing.unit == "error" else ("of_variance", "recent_of_variance")
+    return {
+        "members": [
+            {"name": member.name, "weight": member.weight}
+            | dict(zip(names, (member.error, member.recent), strict=True))
+            for member in standing.members
+        ]
+    }
 
 
 def _json(value: Any) -> Any:

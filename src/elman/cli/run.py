@@ -136,6 +136,13 @@ def run(  # noqa: PLR0917 - typer makes an option of each
     threads: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Of a Committee; the result is the same.", **_MODEL)
     ] = None,
+    lowest: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="Of a Committee: no target lies below; 0 for counts.", **_MODEL),
+    ] = None,
+    highest: Annotated[
+        float | None, typer.Option(metavar="X", help="Of a Committee: no target lies above.", **_MODEL)
+    ] = None,
     seed: Annotated[
         int, typer.Option(min=0, metavar="N", help="Of the weights, and of a built-in stream.", **_MODEL)
     ] = 0,
@@ -181,6 +188,7 @@ def run(  # noqa: PLR0917 - typer makes an option of each
     )
     say = err if as_object or file == "-" else out
     given: dict[str, Any] = {"n_hidden": hidden, "window": window, "rate": rate}
+    given |= {"lowest": lowest, "highest": highest}
     if size is not None and key is None:
         given["size"] = size
     wanted = _Wanted(model, lags, seed, {name: value for name, value in given.items() if value is not None})

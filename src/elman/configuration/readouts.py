@@ -149,13 +149,13 @@ class Autoregression(Simple):
     Examples
     --------
     >>> Autoregression(lags=6, seasons=True)
-    Autoregression(lags=6, seasons=True, forgetting=0.9995, initial_variance=1.0)
+    Autoregression(lags=6, seasons=True, forgetting=0.9995, initial_variance=0.3)
     """
 
     lags: int = 24
     seasons: bool = False
     forgetting: float = 0.9995
-    initial_variance: float = 1.0
+    initial_variance: float = 0.3
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -15,7 +15,7 @@ from elman.models.learner import OnlineRNN
 DEFAULT = "Committee"
 """The model for a stream that nothing is known of."""
 
-_COMMITTEE_OPTIONS = ("size", "dtype", "max_pending")
+_COMMITTEE_OPTIONS = ("size", "dtype", "max_pending", "lowest", "highest")
 
 
 def make(name: str, *, lags: int, seed: int, **options: Any) -> Model:
