@@ -29,7 +29,8 @@ def small(cell, training, **options):
 
 # How WOGD's step may differ; with every cell.
 PACES = {
-    "momentum": {"momentum": 0.8, "nesterov": True},
+    "heavy ball and Adam": {"momentum": 0.5, "adaptive": "adam"},
+    "Nesterov": {"momentum": 0.8, "nesterov": True},
     "AdaGrad": {"adaptive": "adagrad"},
     "auto": {"rate": "auto"},
 }
@@ -51,7 +52,6 @@ MODELS = {
         for cell in Cell.by_name
         for pace, options in PACES.items()
     },
-    "SRNN-WOGD, heavy ball and Adam": Make(small("SRNN", "WOGD", momentum=0.5, adaptive="adam")),
     "SRNN-WOGD, auto, logistic": Make(small("SRNN", "WOGD", rate="auto", loss="logistic"), probability=True),
     "SRNN-WOGD, auto, 2 outputs, lags": Make(small("SRNN", "WOGD", rate="auto", lags=2), n_outputs=2),
     "linear RLS": Make(partial(OnlineRNN, Linear())),

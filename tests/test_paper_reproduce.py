@@ -149,8 +149,40 @@ def test_every_training_of_today_is_compared_on_every_set_and_addition(whole):
 def test_both_clocks_of_a_clockwork_are_compared(whole):
     rows = read(whole, "clockwork")
 
-    assert len(rows) == 2 * 3
+    assert len(rows) == 3 * 3
     assert all(row["window_clock"] != row["stream_clock"] for row in rows)
+
+
+def test_what_was_tried_with_adam_differs_from_what_it_is_usually(whole):
+    rows = read(whole, "adam")
+    for dataset in ("puma8nh", "puma32fm", "kinematics"):
+        usual, *others = (row["mse"] for row in checks.find(rows, dataset=dataset))
+
+        assert len(others) == len(set(others)) == 8
+        assert usual not in others
+
+
+def test_a_claim_that_fails_says_what_the_error_is_without_the_first_rows():
+    curve = [
+        {"dataset": "puma32fm", "model": "SRNN-WOGD", "step": s, "mse": m}
+        for s, m in ((1000, 3), (4000, 1.5))
+    ]
+    systems_ = [
+        {
+            "dataset": "puma32fm",
+            "model": "SRNN-WOGD",
+            "window": 200,
+            "rates": rates,
+            "mse": 1.5,
+            "paper_mse": 1.0,
+        }
+        for rates in ("paper", "tuned")
+    ]
+
+    check = checks._near_paper(systems_, curve, "puma32fm")
+
+    assert not check["holds"]
+    assert "1.000 at its rate from row 1,001 on" in check["evidence"]
 
 
 def test_an_addition_is_watched_to_the_end_with_projection_and_without(whole):

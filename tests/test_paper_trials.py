@@ -5,7 +5,7 @@ import pytest
 
 import naive
 from elman import LSTM, SRNN, WOGD, Adam, Committee, OnlineRNN, RMSprop, streams, theory
-from elman.paper import aligned
+from elman.paper import fresh
 from elman.paper import rows as data
 from elman.paper.trials import Trial, cost, ends, execute
 
@@ -159,24 +159,31 @@ def test_a_shuffled_set_is_its_file_in_a_seeded_order(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("rule", ["SGD", "RMSprop", "Adam"])
-def test_a_clockwork_that_counts_from_the_end_learns_as_the_oracle_does(rule):
+@pytest.mark.parametrize(
+    "network",
+    [fresh.Network(7, fresh.CLOCK_PERIODS), fresh.Network(4, lookback=3, input_deviation=0.5)],
+    ids=["clockwork", "SRNN"],
+)
+def test_a_network_that_is_handed_fresh_windows_learns_as_the_oracle_does(network, rule):
+    """A clockwork then counts from the end of each."""
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
-    drawn, cell = np.random.default_rng(5), naive.Clockwork(7, aligned.PERIODS)
-    weights = {
-        name: drawn.normal(0, 0.1, shape) for name, shape in (("W", (7, 7)), ("U", (7, 4)), ("C", (1, 7)))
-    }
-    training = getattr(naive, rule)(0.05, aligned.LOOKBACK)
+    drawn, n = np.random.default_rng(5), network.n_hidden
+    cell = naive.SRNN(n) if network.periods == (1,) else naive.Clockwork(n, network.periods)
+    shapes = {"W": (n, n), "U": (n, 4), "C": (1, n)}
+    deviations = {"U": network.input_deviation}
+    weights = {name: drawn.normal(0, deviations.get(name, 0.1), shape) for name, shape in shapes.items()}
+    training = getattr(naive, rule)(0.05, network.lookback)
     weights = training.prepare(cell, weights)
     expected = []
     for t in range(40):
-        rows = np.column_stack([X, np.ones(40)])[max(0, t - aligned.LOOKBACK + 1) : t + 1]
+        rows = np.column_stack([X, np.ones(40)])[max(0, t - network.lookback + 1) : t + 1]
         targets = np.full((len(rows), 1), y[t])
-        window = naive.Window(cell, "squared", np.zeros((1, 7)), 1 - len(rows), rows, targets)
+        window = naive.Window(cell, "squared", np.zeros((1, n)), 1 - len(rows), rows, targets)
         expected.append(window.last_z(weights)[0] - y[t])
         weights = training.update(window, weights, t + 1)
 
-    actual = aligned.squared_errors(X, y, 7, rule=rule, rate=0.05, seed=5)
+    actual = fresh.squared_errors(X, y, network, rule=rule, rate=0.05, seed=5)
 
     np.testing.assert_allclose(actual, np.square(expected), rtol=1e-9)
 

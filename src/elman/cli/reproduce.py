@@ -27,6 +27,7 @@ class What(StrEnum):
     figure3 = "figure3"
     rows = "rows"
     clockwork = "clockwork"
+    adam = "adam"
     beyond = "beyond"
     all = "all"
 

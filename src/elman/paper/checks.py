@@ -22,7 +22,8 @@ def checks(tables: dict[str, list[Record]]) -> list[Record]:
     if "table1" in tables:
         table = tables["table1"]
         rows += [_windows(table, dataset) for dataset in _datasets(table)]
-        rows += [_near_paper(table, dataset) for dataset in _datasets(table)]
+        curves = tables.get("figure1", [])
+        rows += [_near_paper(table, curves, dataset) for dataset in _datasets(table)]
         rows += [
             _near_lstm(table, dataset, rates) for dataset in _datasets(table) for rates in ("paper", "tuned")
         ]
@@ -74,22 +75,33 @@ def _windows(table: list[Record], dataset: str) -> Record:
 
 # What was tried where a claim does not hold.
 _TRIED = {
-    "puma32fm": "; its rows here are simulated, only 1,024 real ones are public; tried: a grid of both "
-    "rates, a window of 400",
+    "puma32fm": "; its rows here are simulated, independent of each other in any order, and only 1,024 real ones "
+    "are public; tried: a grid of both rates, a window of 400, initial weights of .03 and .01 instead of .1, "
+    "inputs and targets within [-1, 1]",
 }
 
 
-def _near_paper(table: list[Record], dataset: str) -> Record:
+def _near_paper(table: list[Record], curves: list[Record], dataset: str) -> Record:
     rows = [wogd(table, dataset, WINDOWS[-1], rates) for rates in ("paper", "tuned")]
     printed = rows[0]["paper_mse"]
     holds = min(row["mse"] for row in rows) <= NEAR_PAPER * printed
-    tried = "" if holds else _TRIED.get(dataset, "")
+    tried = "" if holds else _later(curves, dataset) + _TRIED.get(dataset, "")
     return _check(
         "SRNN-WOGD(200) within 5 % of the paper's error, or below",
         f"{rows[0]['mse']:.3f} at its rate, {rows[1]['mse']:.3f} tuned; paper {printed:.3f}{tried}",
         holds=holds,
         dataset=dataset,
     )
+
+
+def _later(curves: list[Record], dataset: str) -> str:
+    """Say what the error at the paper's rate is without the first thousand rows, where the curve is there."""
+    curve = find(curves, dataset=dataset, model=WOGD)
+    early = [row for row in curve if row["step"] <= 1000]
+    if not early or early[-1] is curve[-1]:
+        return ""
+    (first, start), (last, end) = ((row["step"], row["mse"]) for row in (early[-1], curve[-1]))
+    return f"; {(last * end - first * start) / (last - first):.3f} at its rate from row {first + 1:,} on"
 
 
 def _near_lstm(table: list[Record], dataset: str, rates: str) -> Record:

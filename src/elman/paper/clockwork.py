@@ -1,11 +1,11 @@
-"""How a clockwork counts: by the stream's clock or, as `aligned` does, from the end of each window."""
+"""How a clockwork counts: by the stream's clock or, as in `fresh`, from the end of each window."""
 
 from __future__ import annotations
 
 import statistics
 from typing import TYPE_CHECKING
 
-from elman.paper.aligned import LOOKBACK
+from elman.paper.fresh import CLOCK_LOOKBACK
 from elman.paper.systems import SETS, USUAL_LOOKBACK, paper_rate, paper_table_1
 from elman.paper.trials import Trial
 
@@ -15,16 +15,15 @@ if TYPE_CHECKING:
     from elman.paper.tune import Record
 
 MOST_RUNS = 3
-_SETS = ("puma8nh", "kinematics")
 _TRAININGS = ("SGD", "RMSprop", "Adam")
 
 
 def _systems(plan: Plan) -> list[tuple[str, str]]:
-    return [(name, f"CWRNN-{rule}") for name in _SETS if name in plan.datasets for rule in _TRAININGS]
+    return [(name, f"CWRNN-{rule}") for name in plan.datasets for rule in _TRAININGS]
 
 
 def _trials(plan: Plan, dataset: str, model: str, measure: str) -> list[Trial]:
-    lookback = LOOKBACK if measure == "aligned clockwork" else USUAL_LOOKBACK
+    lookback = CLOCK_LOOKBACK if measure == "fresh windows" else USUAL_LOOKBACK
     return [
         Trial(
             measure=measure,
@@ -44,7 +43,7 @@ def wanted(plan: Plan) -> list[Trial]:
     return [
         trial
         for dataset, model in _systems(plan)
-        for measure in ("error", "aligned clockwork")
+        for measure in ("error", "fresh windows")
         for trial in _trials(plan, dataset, model, measure)
     ]
 
@@ -55,12 +54,12 @@ def table(plan: Plan, journal: Journal) -> list[Record]:
     for dataset, model in _systems(plan):
         means = {
             measure: statistics.fmean(journal[t]["mse"] for t in _trials(plan, dataset, model, measure))
-            for measure in ("error", "aligned clockwork")
+            for measure in ("error", "fresh windows")
         }
         srnn = model.replace("CWRNN", "SRNN")
         rows.append(
             {"dataset": dataset, "model": model, "runs": min(plan.runs, MOST_RUNS)}
-            | {"stream_clock": means["error"], "window_clock": means["aligned clockwork"]}
+            | {"stream_clock": means["error"], "window_clock": means["fresh windows"]}
             | {"paper": paper_table_1(model, None, dataset)[0]}
             | {"paper_srnn": paper_table_1(srnn, None, dataset)[0]}
         )

@@ -35,6 +35,8 @@ def document(tables: dict[str, list[Record]], facts: Facts) -> Document:
         page.add(*more.other_rows(tables["rows"]))
     if tables.get("clockwork"):
         page.add(*more.clockwork(tables["clockwork"]))
+    if tables.get("adam"):
+        page.add(*more.adam(tables["adam"]))
     if tables.get("beyond"):
         page.add(*more.beyond(tables["beyond"]))
     loads = [row["load"] for row in tables.get("table1", []) if row["load"] is not None]

@@ -18,7 +18,7 @@ class Plan:
     Parameters
     ----------
     items
-        Some of `table1`, `table2`, `figure1` and `figure2`.
+        Names of tables and figures: some of `elman.paper.reproduce.ITEMS`.
     datasets
         Names of the sets.
     runs

@@ -9,7 +9,7 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any, Protocol
 
-from elman.paper import beyond, clockwork, figure1, figure2, figure3, other_rows, table1, table2, tune
+from elman.paper import adam, beyond, clockwork, figure1, figure2, figure3, other_rows, table1, table2, tune
 from elman.paper.about import facts
 from elman.paper.checks import checks
 from elman.paper.content import document
@@ -34,6 +34,7 @@ _MODULES = {
     "figure3": figure3,
     "rows": other_rows,
     "clockwork": clockwork,
+    "adam": adam,
     "beyond": beyond,
 }
 ITEMS = tuple(_MODULES)

@@ -18,7 +18,7 @@ import numpy as np
 import elman
 from elman import Committee, OnlineRNN, theory
 from elman._core import SIMD
-from elman.paper import aligned
+from elman.paper import fresh
 from elman.paper import rows as data
 from elman.paper.systems import SUSTAINED
 
@@ -98,8 +98,8 @@ def cost(trial: Trial) -> float:
     """Return roughly the seconds that a trial takes, for the estimate of the time left and the order."""
     microseconds = 1 + trial.span * trial.n_hidden * (0.016 if trial.model.startswith("LSTM") else 0.004)
     factor = {"smoothness": 3, "certified": 4, "addition": 0.2}.get(trial.measure, 1)
-    if trial.measure == "aligned clockwork":
-        return trial.rows * 5e-4
+    if trial.measure == "fresh windows":
+        return trial.rows * trial.span * 3e-5
     slower = 8 if "HessianFree" in trial.model or trial.model == "Committee" else 1
     return trial.rows * microseconds * factor * slower * 1e-6
 
@@ -140,11 +140,17 @@ def _error(trial: Trial) -> Result:
     return result
 
 
-def _aligned_clockwork(trial: Trial) -> Result:
-    rows, rule = data.standardised(trial.dataset, trial.rows), trial.model.split("-")[1]
-    rate = dict(trial.settings)["rate"]
-    squares = aligned.squared_errors(rows.X, rows.y, trial.n_hidden, rule=rule, rate=rate, seed=trial.seed)
-    return {"mse": float(squares.mean())}
+def _fresh_windows(trial: Trial) -> Result:
+    rows, options = data.standardised(trial.dataset, trial.rows), dict(trial.settings)
+    cell, rule = trial.model.split("-")
+    network = fresh.Network(
+        trial.n_hidden,
+        fresh.CLOCK_PERIODS if cell == "CWRNN" else (1,),
+        trial.span,
+        options.get("input_deviation", 0.1),
+    )
+    learned = {"rule": rule, "rate": options["rate"], "seed": trial.seed}
+    return {"mse": float(fresh.squared_errors(rows.X, rows.y, network, **learned).mean())}
 
 
 def _seconds(trial: Trial) -> Result:
@@ -234,7 +240,7 @@ def _addition_seconds(trial: Trial) -> Result:
 
 MEASURES: dict[str, Callable[[Trial], Result]] = {
     "error": _error,
-    "aligned clockwork": _aligned_clockwork,
+    "fresh windows": _fresh_windows,
     "seconds": _seconds,
     "smoothness": _smoothness,
     "regret": _regret,
