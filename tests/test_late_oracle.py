@@ -5,8 +5,8 @@ import pytest
 
 import combos
 import naive
-from combos import every_cell, naive_counterpart, naive_weights
-from elman import EKF, RLS, SGD, SRNN, WOGD, Adam, Gradient, Linear, OnlineRNN
+from combos import naive_counterpart, naive_weights
+from elman import EKF, RLS, SGD, SRNN, WOGD, Adam, Gradient, HessianFree, Linear, OnlineRNN
 from inside import sized
 from small_committees import MEMBERS, Network, small, stream
 from test_committee_oracle import assert_equal, assert_same_standing
@@ -14,6 +14,10 @@ from waits import KINDS, answered_late, told, waits
 
 TRAININGS = {
     "WOGD": (WOGD(window=6, rate=0.05), None),
+    "WOGD, Nesterov": (WOGD(window=6, rate=0.02, momentum=0.5, nesterov=True), None),
+    "WOGD, AdaGrad": (WOGD(window=6, rate=0.02, adaptive="adagrad"), None),
+    "WOGD, heavy ball and Adam": (WOGD(window=6, rate=0.005, momentum=0.5, adaptive="adam"), None),
+    "HessianFree": (HessianFree(window=6, iterations=2), None),
     "EKF": (EKF(lookback=4), Gradient(skip=True)),
     "RLS": (WOGD(window=5, rate=0.02), RLS(forgetting=0.98, skip=True)),
     "SGD": (SGD(rate=0.02, lookback=3), None),
@@ -30,7 +34,7 @@ def assert_follows(model, oracle, X, y, late):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("training", "readout"), TRAININGS.values(), ids=TRAININGS)
 def test_every_training_follows_the_oracle(training, readout, kind):
-    X, y = stream(150, 3, 2, missing=0.05)
+    X, y = stream(200, 3, 2, missing=0.05)
     model = sized(OnlineRNN(SRNN(4), training, readout, lags=2, dtype="float64", seed=1), 3, 2)
     oracle = naive_counterpart(model)
 
@@ -40,11 +44,14 @@ def test_every_training_follows_the_oracle(training, readout, kind):
     assert (model.n_samples, model.steps) == (oracle.samples, oracle.steps)
 
 
-@every_cell
-def test_every_cell_follows_the_oracle(cell):
-    X, y = stream(100, 3, missing=0.05)
+@pytest.mark.parametrize(
+    "training", [WOGD(window=7, rate=0.02), HessianFree(window=7, iterations=2)], ids=str
+)
+@pytest.mark.parametrize("cell", [*combos.CELLS.values(), Linear()], ids=[*combos.CELLS, "Linear"])
+def test_every_cell_follows_the_oracle(cell, training):
+    X, y = stream(200, 3, missing=0.05)
     readout = Gradient(skip=True) if isinstance(cell, Linear) else None
-    model = sized(OnlineRNN(cell, WOGD(window=7, rate=0.02), readout, dtype="float64", seed=1), 3)
+    model = sized(OnlineRNN(cell, training, readout, dtype="float64", seed=1), 3)
 
     assert_follows(model, naive_counterpart(model), X, y, waits("shuffled", 6, len(X)))
 

@@ -10,7 +10,7 @@ from elman import EKF, RLS, SGD, SRNN, WOGD, Gradient, Linear
 from naive.window import read_out
 
 
-def assert_follows(cell, training, readout, loss="squared", length=180):
+def assert_follows(cell, training, readout, loss="squared", length=200):
     models = combos.of_every_build(
         lambda dtype: combos.new_model(cell, training, loss, dtype, readout=readout)
     )

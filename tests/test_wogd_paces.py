@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 
-from elman import EKF, SRNN, WOGD, Committee, Gradient, Member, OnlineRNN, streams, theory
+import combos
+import naive
+from elman import EKF, SRNN, WOGD, Committee, Gradient, Linear, Member, OnlineRNN, streams, theory
 from elman.configuration.training import AUTO_RATES
-from inside import arrays
+from inside import arrays, sized, write
+from small_committees import stream
+from test_committee_oracle import assert_equal
+from waits import answered_late, told, waits
 
 PACES = {
     "heavy ball": {"momentum": 0.9},
@@ -69,6 +74,48 @@ def test_the_automatic_rate_is_a_committee_of_its_rates(dtype):
 
     assert np.array_equal(auto.run(X, y), committee.run(X, y))
     assert {str(rate): share for rate, share in auto.rates.items()} == committee.weights
+
+
+every_cell = pytest.mark.parametrize(
+    "cell", [*combos.CELLS.values(), Linear()], ids=[*combos.CELLS, "Linear"]
+)
+
+
+def automatic_and_oracle(cell):
+    """A model of this cell without a rate and, from its weights, oracles all the way down.
+
+    Its readout is slow, or else the network with the largest rate would amplify the last bit.
+    """
+    options = {"readout": Gradient(skip=isinstance(cell, Linear)), "dtype": "float64", "seed": 3}
+    auto = sized(OnlineRNN(cell, WOGD(window=6, rate="auto", readout_rate=0.5), **options), 3)
+    members = []
+    for i, training in enumerate(auto.training.at_each_rate):
+        network = sized(OnlineRNN(cell, training, scale=False, **options), 3, 1)
+        write(network, arrays(auto, f"output0.member{i}."))
+        members.append(naive.Member(combos.naive_counterpart(network).learner, [0], lagged=False))
+    return auto, naive.Committee(members, 3)
+
+
+@every_cell
+def test_the_automatic_rate_follows_the_oracle(cell):
+    auto, oracle = automatic_and_oracle(cell)
+    X, y = stream(200, 3, missing=0.05)
+
+    expected = oracle.run(X, y)
+
+    assert_equal(np.reshape(auto.run_intervals(X, y), expected.shape), expected)
+    np.testing.assert_allclose(list(auto.rates.values()), np.ravel(oracle.weights), rtol=0, atol=1e-8)
+
+
+@every_cell
+def test_the_automatic_rate_follows_the_oracle_where_targets_come_late(cell):
+    auto, oracle = automatic_and_oracle(cell)
+    X, y = stream(200, 3, missing=0.05)
+    late = waits("shuffled", 6, len(X), lost=0.1)
+
+    actual, expected = answered_late(auto, X, y, late), told(oracle.ask, oracle.tell, X, y, late)
+
+    assert_equal(np.reshape(actual, expected.shape), expected)
 
 
 def test_the_weights_and_the_regret_are_those_of_the_rate_that_is_trusted_most():

@@ -75,9 +75,9 @@ def _windows(table: list[Record], dataset: str) -> Record:
 
 # What was tried where a claim does not hold.
 _TRIED = {
-    "puma32fm": "; its rows here are simulated, independent of each other in any order, and only 1,024 real ones "
-    "are public; tried: a grid of both rates, a window of 400, initial weights of .03 and .01 instead of .1, "
-    "inputs and targets within [-1, 1]",
+    "puma32fm": "; its rows here are simulated, independent of each other in any order, only 1,024 real ones "
+    "are public; tried: a grid of both rates, a window of 400, initial weights of .03 and .01 instead of "
+    ".1, inputs and targets within [-1, 1]",
 }
 
 
