@@ -1,6 +1,6 @@
 """Does a training earn a seat in the Committee? One step of the forward selection that chose its members.
 
-    ELMAN_DATA=... python benchmarks/seats.py [--rows 4000]
+    ELMAN_DATA=... python benchmarks/seats.py [--rows 4000] [--json benchmarks/results/seats.json]
 
 Each candidate is added to the default members; squared errors on the streams of benchmarks/accuracy.py, over
 those of the Committee as it is. A seat is earned by a geometric mean clearly below 1, for the time it costs.
@@ -9,8 +9,10 @@ those of the Committee as it is. A seat is earned by a geometric mean clearly be
 from __future__ import annotations
 
 import argparse
+import json
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -19,6 +21,7 @@ from rich.table import Table
 import accuracy
 from elman import EKF, SRNN, WOGD, Committee, Gradient, HessianFree, Member, streams
 from elman.configuration.members import DEFAULT_MEMBERS
+from elman.configuration.training import AUTO_RATES
 
 if TYPE_CHECKING:
     from elman.configuration.training import Training
@@ -26,8 +29,19 @@ if TYPE_CHECKING:
 SKIP, PLAIN = Gradient(skip=True), Gradient()
 
 
-def member(training: Training, n_hidden: int, readout: Gradient = PLAIN, *, lagged: bool = False) -> Member:
-    return Member("candidate", SRNN(n_hidden), training, readout, lagged=lagged)
+def member(
+    training: Training, n_hidden: int, readout: Gradient = PLAIN, *, lagged: bool = False
+) -> list[Member]:
+    return [Member("candidate", SRNN(n_hidden), training, readout, lagged=lagged)]
+
+
+def at_each_rate(*, lagged: bool) -> list[Member]:
+    """Return what `WOGD(rate="auto")` is to a committee, which weighs its members itself."""
+    trainings = WOGD(window=100, rate="auto").at_each_rate
+    return [
+        Member(f"rate {rate:g}", SRNN(10), training, PLAIN, lagged=lagged)
+        for rate, training in zip(AUTO_RATES, trainings, strict=True)
+    ]
 
 
 CANDIDATES = {
@@ -39,6 +53,8 @@ CANDIDATES = {
         WOGD(rate=0.003, momentum=0.9, nesterov=True), 15, lagged=True
     ),
     "WOGD(rate=.03, AdaGrad), lags": member(WOGD(rate=0.03, adaptive="adagrad"), 15, lagged=True),
+    "the five of WOGD(100, rate='auto')": at_each_rate(lagged=False),
+    "the five of WOGD(100, rate='auto'), lags": at_each_rate(lagged=True),
     "for comparison: WOGD(rate=.03), lags": member(WOGD(rate=0.03), 15, lagged=True),
     "for comparison: EKF(noise .1), skip, lags": member(EKF(measurement_noise=0.1), 12, SKIP, lagged=True),
 }
@@ -55,20 +71,35 @@ def errors(members: list[Member], rows: int) -> tuple[np.ndarray, float]:
     return np.array(found), time.process_time() - start
 
 
+def measure(rows: int) -> list[dict[str, Any]]:
+    """Return for each candidate the errors and the time over those without it."""
+    usual, seconds = errors(list(DEFAULT_MEMBERS), rows)
+    found = []
+    for name, candidate in CANDIDATES.items():
+        with_it, taken = errors([*DEFAULT_MEMBERS, *candidate], rows)
+        ratios = dict(zip(accuracy.STREAMS, (with_it / usual).tolist(), strict=True))
+        mean = float(np.exp(np.log(with_it / usual).mean()))
+        found.append({"candidate": name, "geometric_mean": mean, "time": taken / seconds, "ratios": ratios})
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rows", type=int, default=4000)
+    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    usual, seconds = errors(list(DEFAULT_MEMBERS), options.rows)
+    found = measure(options.rows)
     table = Table("candidate", "geometric mean", "smallest", "largest", "time")
-    for name, candidate in CANDIDATES.items():
-        found, taken = errors([*DEFAULT_MEMBERS, candidate], options.rows)
-        ratios = found / usual
-        numbers = np.exp(np.log(ratios).mean()), ratios.min(), ratios.max(), taken / seconds
-        table.add_row(name, *(f"{number:.3f}" for number in numbers))
+    for row in found:
+        ratios = row["ratios"].values()
+        numbers = row["geometric_mean"], min(ratios), max(ratios), row["time"]
+        table.add_row(row["candidate"], *(f"{number:.3f}" for number in numbers))
     Console(width=120).print(table)
+    if options.json:
+        lines = ",\n".join(json.dumps(row) for row in found)
+        options.json.write_text(f"[\n{lines}\n]\n")
 
 
 if __name__ == "__main__":

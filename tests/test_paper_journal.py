@@ -36,6 +36,18 @@ def test_numbers_come_back_to_the_bit(path):
     assert Journal(path)[a_trial()]["mse"] == 0.1 + 0.2
 
 
+def test_what_is_struck_out_is_gone_from_the_file_and_the_rest_stays(path):
+    journal = Journal(path)
+    journal.add([(a_trial(seed), {"steps": seed}) for seed in range(3)])
+
+    journal.forget([a_trial(1), a_trial(7)])
+
+    for each in (journal, Journal(path)):
+        assert len(each) == 2
+        assert a_trial(1) not in each
+        assert each[a_trial(2)] == {"steps": 2}
+
+
 @pytest.mark.parametrize("cut", [1, 5, 40])
 def test_a_torn_last_line_is_cut_off_and_the_rest_kept(path, cut):
     journal = Journal(path)

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -13,7 +14,7 @@ from elman.cli import app
 from elman.paper import checks, systems, tune
 from elman.paper.journal import Journal
 from elman.paper.reproduce import ITEMS, Order, reproduce, write_page
-from elman.paper.trials import Trial
+from elman.paper.trials import Trial, execute
 
 ROWS = 80
 TABLES = ("table1", "table2")  # without the figures, which take long to draw
@@ -224,6 +225,18 @@ def test_a_second_call_makes_no_run_and_the_same_tables(whole, tmp_path, monkeyp
     reproduce(order(tmp_path, TABLES), Silent())
 
     assert [read(tmp_path, name) for name in TABLES] == [read(whole, name) for name in TABLES]
+
+
+def test_what_is_wanted_again_is_made_again_and_nothing_else(whole, tmp_path, monkeypatch):
+    shutil.copy(whole / "journal.jsonl", tmp_path)
+    made = []
+    monkeypatch.setattr("elman.paper.pool.execute", lambda run: made.append(run) or execute(run))
+
+    reproduce(replace(order(tmp_path, (*TABLES, "adam")), again=("adam",)), Silent())
+
+    assert {run.model for run in made} == {"SRNN-Adam"}
+    assert len(made) == 2 * 3 * 9
+    assert read(tmp_path, "adam") == read(whole, "adam")
 
 
 # Kills itself where the journal is written for the n-th time: before, in the middle of a line, or after.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "cell/along.hpp"
 #include "cell/cell.hpp"
 #include "cell/masked_recursion.hpp"
+#include "cell/modules.hpp"
 #include "options.hpp"
 #include "simd/buffer.hpp"
 #include "simd/product.hpp"
@@ -44,10 +44,10 @@ class Clockwork final : public Cell<T> {
         n_inputs_(sizes.n_inputs),
         n_hidden_(sizes.n_hidden),
         stride_(padded<T>(sizes.n_hidden)),
-        modules_(split(n_hidden_, periods)),
+        modules_(split_modules(n_hidden_, periods)),
         states_((std::size_t(sizes.capacity) + 2) * stride_),
         row_(2 * std::size_t(stride_)) {
-    for (const auto& [first, last] : cheapest_groups(modules_, n_inputs_))
+    for (const auto& [first, last] : cheapest_groups<T>(modules_, n_inputs_))
       groups_.push_back(make_group(first, last));
     link_groups();
     alone_ = groups_.size() == 1 && groups_[0].period == 1;
@@ -183,14 +183,6 @@ class Clockwork final : public Cell<T> {
   using Pass = typename Recursion::Pass;
   using BackwardPass = typename Recursion::BackwardPass;
 
-  static constexpr int kLongestCycle = 1024;  // ticks after which the mask of a group must repeat
-
-  struct Module {
-    int begin, size;
-    std::int64_t period;
-    int end() const { return begin + size; }
-  };
-
   // The samples at which a group ticks in a pass, and the intervals between them: interval 0 lasts to the
   // first tick, inclusive, and has the state from before the pass; interval i + 1 follows tick i.
   struct Ticks {
@@ -234,54 +226,6 @@ class Clockwork final : public Cell<T> {
   }
   T* recurrent(T* weights) const { return weights + std::size_t(n_inputs_) * stride_; }
   const T* recurrent(const T* weights) const { return weights + std::size_t(n_inputs_) * stride_; }
-
-  // As equal as possible, the earlier modules taking the extra units.
-  static std::vector<Module> split(int n_hidden, const std::vector<double>& periods) {
-    const int n = int(periods.size());
-    std::vector<Module> modules;
-    for (int i = 0, begin = 0; i < n; ++i) {
-      const int size = n_hidden / n + (i < n_hidden % n ? 1 : 0);
-      modules.push_back({begin, size, std::int64_t(std::min(periods[i], 0x1p52))});
-      begin += size;
-    }
-    return modules;
-  }
-
-  // Processor cycles per sample, roughly, that the group of modules [first, last) costs: per tick the two
-  // recursions, whose products wait for their latency or for the multipliers, and the products outside of
-  // them.
-  static double cost(const std::vector<Module>& modules, int first, int last, std::int64_t period,
-                     int n_inputs) {
-    const bool alone = first == 0 && last == int(modules.size()) && period == 1;
-    const int begin = modules[first].begin, size = modules[last - 1].end() - begin;
-    const double vectors = padded<T>(size) / kLanes<T>, above = double(padded<T>(begin)) / kLanes<T>;
-    const double chained = vectors <= 2 ? size + 8 : vectors <= 4 ? 2 * size + 4 : 4 * size;
-    const double recursion = 60 + 2 * std::max(chained, 0.5 * size * vectors);
-    const double products = 0.8 * (vectors * (size + 2 * n_inputs) + 3 * above * size);
-    return alone ? recursion + products : (recursion + products + 40) / double(period) + 12;
-  }
-
-  // The partition of the modules into groups of neighbours that costs least.
-  static std::vector<std::pair<int, int>> cheapest_groups(const std::vector<Module>& modules, int n_inputs) {
-    const int n = int(modules.size());
-    std::vector<double> best(n + 1, std::numeric_limits<double>::infinity());
-    std::vector<int> begin(n + 1, 0);
-    best[0] = 0;
-    for (int last = 1; last <= n; ++last) {
-      std::int64_t period = 0, common = 1;
-      for (int first = last - 1; first >= 0; --first) {
-        const std::int64_t next = modules[first].period, factor = common / std::gcd(common, next);
-        period = std::gcd(period, next);
-        if (factor > kLongestCycle * period / next) break;
-        common = factor * next;
-        const double total = best[first] + cost(modules, first, last, period, n_inputs);
-        if (total < best[last]) best[last] = total, begin[last] = first;
-      }
-    }
-    std::vector<std::pair<int, int>> groups;
-    for (int last = n; last > 0; last = begin[last]) groups.insert(groups.begin(), {begin[last], last});
-    return groups;
-  }
 
   // The group of modules [first, last); the faster groups are there already.
   Group make_group(int first, int last) const {

@@ -41,6 +41,9 @@ def reproduce(  # noqa: PLR0917 - typer makes an option of each
     jobs: options.Jobs = options.CORES,
     folder: options.Results = options.RESULTS,
     page: Annotated[Path | None, typer.Option(help="Write the report as Markdown here as well.")] = None,
+    again: Annotated[
+        What | None, typer.Option(help="Make this anew, whatever the journal has of it.")
+    ] = None,
     rows: options.FewRows = None,
 ) -> None:
     """Reproduce the paper's tables and figures, and write a report.
@@ -54,16 +57,20 @@ def reproduce(  # noqa: PLR0917 - typer makes an option of each
     `elman reproduce --quick` · everything, roughly, in two minutes
 
     `elman reproduce table2 --jobs 1 --out addition` · one table, on one core
+
+    `elman reproduce --again beyond` · everything, but only this table is made anew
     """
     from elman.paper import reproduce as paper  # noqa: PLC0415 - not for the other commands
     from elman.paper.rows import available_sets  # noqa: PLC0415
 
     options.check_plot(Path("figure.svg"))
-    items = paper.ITEMS if what is What.all else (what.value,)
+    items, anew = (paper.ITEMS if each is What.all else (each.value,) for each in (what, again or what))
     typed = f"elman reproduce {what.value} " + ("--quick" if quick else f"--runs {runs}")
     if page is not None and not page.is_absolute():  # a report names no folder of the machine it was made on
         typed += f" --page {page}"
-    order = paper.Order(items, folder, _QUICK_RUNS if quick else runs, jobs, quick, rows, typed)
+    order = paper.Order(
+        items, folder, _QUICK_RUNS if quick else runs, jobs, quick, rows, typed, anew if again else ()
+    )
     for reason in available_sets()[1]:
         tell(err, f"left out: {reason}", "yellow")
     with work() as bar:

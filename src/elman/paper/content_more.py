@@ -180,7 +180,7 @@ def _on_trainings(rows: list[Record]) -> str:
         "The paper calls Hessian-free optimisation impractical online, because it needs large batches. At its defaults here, a "
         "tenth of the step and much damping, and with the window of 200 its error is above that of SRNN-WOGD(200) on "
         f"{worse} of {len(sets)} sets, at {min(times):.0f} to {max(times):.0f} times the time; a window of 800 lowers it on {helped} "
-        f"of {len(sets)}. Whole steps fit the window and fail at the next row, whatever the window (`benchmarks/hessian_free.py`). So it does "
+        f"of {len(sets)}. Whole steps fit the window and fail at the next row, less so the longer it is (`benchmarks/hessian_free.py`). So it does "
         "need large batches, and then it is usable: the paper is right about the first and not quite about the second."
     )
 

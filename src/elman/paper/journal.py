@@ -65,3 +65,18 @@ class Journal:
             file.flush()
             os.fsync(file.fileno())
         self._results |= entries
+
+    def forget(self, trials: Iterable[Trial]) -> None:
+        """Strike results out, so that they are made again; the file is replaced as a whole or not at all."""
+        struck = {key(trial) for trial in trials} & self._results.keys()
+        if not struck:
+            return
+        kept = {name: result for name, result in self._results.items() if name not in struck}
+        lines = [json.dumps({"key": name, "result": result}) + "\n" for name, result in kept.items()]
+        beside = self.path.with_suffix(".new")
+        with beside.open("w", encoding="utf-8") as file:
+            file.writelines(lines)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(self.path)
+        self._results = kept

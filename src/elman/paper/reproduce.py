@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any, Protocol
@@ -74,6 +74,9 @@ class Order:
         Only so many rows of each set and steps of an addition, for tests.
     command
         What the report says to have been typed.
+    again
+        Which of the items are made anew, whatever the journal has of them: results are kept by the version of
+        elman, so that a change within a version is not seen.
     """
 
     items: tuple[str, ...]
@@ -83,6 +86,7 @@ class Order:
     quick: bool = False
     rows: int | None = None
     command: str = "elman reproduce"
+    again: tuple[str, ...] = ()
 
 
 def reproduce(order: Order, watcher: Watcher) -> Document:
@@ -103,6 +107,9 @@ def reproduce(order: Order, watcher: Watcher) -> Document:
     work.do("tuning", trials)
     scores = tune.scored(points, journal, order.rows)
     plan = _plan(order, (*tune.chosen(scores), *tune.shipped()))
+    anew = _trials_of(replace(plan, items=order.again), journal)
+    journal.forget(anew)
+    work.expect(anew)
     work.do("learning", _wanted(plan))
     work.do("timing", _timed(plan, journal), serial=True)
     tables: dict[str, list[Record]] = {name: _MODULES[name].table(plan, journal) for name in order.items}
@@ -161,6 +168,12 @@ def _tuned_sets(plan: Plan) -> list[str]:
 
 def _wanted(plan: Plan) -> list[Trial]:
     return [trial for name in plan.items for trial in _MODULES[name].wanted(plan)]
+
+
+def _trials_of(plan: Plan, journal: Journal) -> list[Trial]:
+    """Return what the items of the plan are made of; the seconds of Table II where its steps are known."""
+    known = all(trial in journal for trial in _wanted(plan))
+    return [*_wanted(plan), *_timed(plan, journal if known else None)]
 
 
 def _timed(plan: Plan, journal: Journal | None) -> list[Trial]:
