@@ -104,8 +104,8 @@ def seats() -> str:
     earned = [row["candidate"] for row in rows if row["geometric_mean"] <= SEAT]
     verdict = f"These earn one: {', '.join(earned)}." if earned else "None earns a seat."
     return table(["candidate", "geometric mean", "smallest", "largest", "time"], lines) + (
-        f"\nA seat is earned by a geometric mean of at most {SEAT:.2f}. The lowest is {first['geometric_mean']:.3f} "
-        f"({first['candidate'].removeprefix('for comparison: ')}). {verdict}\n"
+        f"\nA seat is earned by a geometric mean of at most {SEAT:.2f}. The lowest is "
+        f"{first['geometric_mean']:.3f} ({first['candidate'].removeprefix('for comparison: ')}). {verdict}\n"
     )
 
 
