@@ -50,7 +50,11 @@ def _compared(rows: list[Record], name: str, datasets: list[str], head: list[str
         mine = [find(rows, dataset=dataset, **same)[0] for dataset in datasets]
         printed = paper_table_1(row["model"], window, name)[0]
         lines.append(
-            [label, f"{printed:.3f}", *(f"{each['mse']:.3f} ± {each['mse_sd']:.3f}" for each in mine)]
+            [
+                label,
+                f"{printed:.3f}",
+                *(f"{each['mse']:.3f}\u00a0±\u00a0{each['mse_sd']:.3f}" for each in mine),
+            ]
         )
     caption = f"Mean squared error of {rows[0]['runs']} runs on {SETS[name].title} at the paper's rates."
     return Table(["system", "paper", *head], lines, caption)
