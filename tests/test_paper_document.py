@@ -47,6 +47,22 @@ def test_groups_span_their_columns(folder):
     assert "| s | G: a | b |" in to_markdown(Document("T", [table]), "results")
 
 
+def test_a_table_that_is_too_wide_for_markdown_becomes_several_with_the_same_first_column():
+    groups = [("", 1), *((name, 3) for name in "GHIJ")]
+    head, row = ["s", *"abc" * 4], ["x", *map(str, range(12))]
+
+    page = to_markdown(Document("T", [Table(head, [row], "under it", groups=groups)]), "results")
+
+    assert [line for line in page.splitlines() if line and "---" not in line] == [
+        "# T",
+        "| s | G: a | b | c | H: a | b | c |",
+        "| x | 0 | 1 | 2 | 3 | 4 | 5 |",
+        "| s | I: a | b | c | J: a | b | c |",
+        "| x | 6 | 7 | 8 | 9 | 10 | 11 |",
+        "under it",
+    ]
+
+
 def test_markdown_points_to_the_drawing():
     page = to_markdown(Document("T", [Heading(2, "H"), Figure("figure1", "c")]), "results")
 

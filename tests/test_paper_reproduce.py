@@ -11,9 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from elman.cli import app
+from elman.cli.reproduce import Again
 from elman.paper import checks, systems, tune
 from elman.paper.journal import Journal
-from elman.paper.reproduce import ITEMS, Order, reproduce, write_page
+from elman.paper.reproduce import ITEMS, SECONDS, Order, reproduce, write_page
 from elman.paper.trials import Trial, execute
 
 ROWS = 80
@@ -237,6 +238,24 @@ def test_what_is_wanted_again_is_made_again_and_nothing_else(whole, tmp_path, mo
     assert {run.model for run in made} == {"SRNN-Adam"}
     assert len(made) == 2 * 3 * 9
     assert read(tmp_path, "adam") == read(whole, "adam")
+
+
+def test_only_the_seconds_can_be_taken_again(whole, tmp_path, monkeypatch):
+    shutil.copy(whole / "journal.jsonl", tmp_path)
+    made = []
+    monkeypatch.setattr(
+        "elman.paper.pool.execute", lambda run: made.append(run) or {"seconds": 1.0, "load": 0.0}
+    )
+
+    reproduce(replace(order(tmp_path, TABLES), again=SECONDS), Silent())
+
+    assert {run.measure for run in made} == {"seconds"}
+    assert {row["seconds"] for row in read(tmp_path, "table1")} <= {1.0, None}
+    assert without_seconds(read(tmp_path, "table1")) == without_seconds(read(whole, "table1"))
+
+
+def test_what_can_be_made_again_are_the_items_and_the_seconds():
+    assert {each.value for each in Again} == {*ITEMS, *SECONDS}
 
 
 # Kills itself where the journal is written for the n-th time: before, in the middle of a line, or after.

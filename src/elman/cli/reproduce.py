@@ -32,6 +32,21 @@ class What(StrEnum):
     all = "all"
 
 
+class Again(StrEnum):
+    """What can be made anew: one of the items, or all seconds."""
+
+    table1 = "table1"
+    table2 = "table2"
+    figure1 = "figure1"
+    figure2 = "figure2"
+    figure3 = "figure3"
+    rows = "rows"
+    clockwork = "clockwork"
+    adam = "adam"
+    beyond = "beyond"
+    seconds = "seconds"
+
+
 def reproduce(  # noqa: PLR0917 - typer makes an option of each
     what: Annotated[What, typer.Argument(help="A table, a figure, or all of them.")] = What.all,
     runs: Annotated[int, typer.Option(min=1, help="Seeded runs of every system.")] = 30,
@@ -42,7 +57,7 @@ def reproduce(  # noqa: PLR0917 - typer makes an option of each
     folder: options.Results = options.RESULTS,
     page: Annotated[Path | None, typer.Option(help="Write the report as Markdown here as well.")] = None,
     again: Annotated[
-        What | None, typer.Option(help="Make this anew, whatever the journal has of it.")
+        Again | None, typer.Option(help="Make this anew, whatever the journal has of it.")
     ] = None,
     rows: options.FewRows = None,
 ) -> None:
@@ -59,18 +74,19 @@ def reproduce(  # noqa: PLR0917 - typer makes an option of each
     `elman reproduce table2 --jobs 1 --out addition` · one table, on one core
 
     `elman reproduce --again beyond` · everything, but only this table is made anew
+
+    `elman reproduce --again seconds` · only the times, on a quieter machine
     """
     from elman.paper import reproduce as paper  # noqa: PLC0415 - not for the other commands
     from elman.paper.rows import available_sets  # noqa: PLC0415
 
     options.check_plot(Path("figure.svg"))
-    items, anew = (paper.ITEMS if each is What.all else (each.value,) for each in (what, again or what))
+    items = paper.ITEMS if what is What.all else (what.value,)
+    anew = () if again is None else (again.value,)
     typed = f"elman reproduce {what.value} " + ("--quick" if quick else f"--runs {runs}")
     if page is not None and not page.is_absolute():  # a report names no folder of the machine it was made on
         typed += f" --page {page}"
-    order = paper.Order(
-        items, folder, _QUICK_RUNS if quick else runs, jobs, quick, rows, typed, anew if again else ()
-    )
+    order = paper.Order(items, folder, _QUICK_RUNS if quick else runs, jobs, quick, rows, typed, anew)
     for reason in available_sets()[1]:
         tell(err, f"left out: {reason}", "yellow")
     with work() as bar:

@@ -88,7 +88,7 @@ def _overview(rows: list[Record], names: list[str]) -> Table:
         for rates in ("paper", "tuned"):
             shown = [_shown(rows, name, model, window, rates) for model, window in _systems()]
             columns.append([row["mse"] for row in shown])
-            texts.append([f"{_short(row['mse'])} ± {_short(row['mse_sd'])}" for row in shown])
+            texts.append([f"{_short(row['mse'])}\u00a0±\u00a0{_short(row['mse_sd'])}" for row in shown])
     for column, text in zip(columns, texts, strict=True):
         best = sorted(column)[:2]
         text[:] = [f"**{cell}**" if value in best else cell for value, cell in zip(column, text, strict=True)]

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import html
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 
 _WIDE = 10  # columns from which on a table is set smaller
+_WIDEST_MARKDOWN = 10  # columns that a page of the documentation has room for
 
 
 @dataclass(frozen=True)
@@ -102,13 +104,35 @@ def _markdown(block: Block, figures: str) -> str:
 
 
 def _markdown_table(table: Table) -> str:
-    """Write a table; Markdown has no cells over several columns, so a group's title stands in its first."""
+    """Write a table, or several with the same first column if it is too wide for the page."""
+    parts = [_markdown_lines(part) for part in _narrow(table)]
+    return "\n\n".join([*parts, table.caption] if table.caption else parts)
+
+
+def _markdown_lines(table: Table) -> str:
+    """Write one table; Markdown has no cells over several columns, so a group's title stands in its first."""
     titles = [title if i == 0 else "" for title, span in table.groups for i in range(span)]
     named = zip(titles or [""] * len(table.head), table.head, strict=True)
     head = [f"{title}: {name}" if title and name else title + name for title, name in named]
     rule = ["---" if i < table.words else "---:" for i in range(len(head))]
-    lines = ["| " + " | ".join(cells) + " |" for cells in (head, rule, *table.rows)]
-    return "\n".join(lines) + (f"\n\n{table.caption}" if table.caption else "")
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, rule, *table.rows))
+
+
+def _narrow(table: Table) -> list[Table]:
+    """Return the groups of columns in as few tables as are narrow enough, about as many in each."""
+    n_parts = -(-(len(table.head) - 1) // (_WIDEST_MARKDOWN - 1))
+    if n_parts == 1 or len(table.groups) <= n_parts:
+        return [table]
+    first, *groups = table.groups
+    ends = list(accumulate((span for _, span in groups), initial=first[1]))
+    cuts = [len(groups) * i // n_parts for i in range(n_parts + 1)]
+    parts = []
+    for begin, end in pairwise(cuts):
+        kept = [*range(first[1]), *range(ends[begin], ends[end])]
+        rows = [[row[i] for i in kept] for row in table.rows]
+        head = [table.head[i] for i in kept]
+        parts.append(replace(table, head=head, rows=rows, groups=[first, *groups[begin:end]]))
+    return parts
 
 
 def to_html(document: Document, folder: Path) -> str:

@@ -38,6 +38,7 @@ _MODULES = {
     "beyond": beyond,
 }
 ITEMS = tuple(_MODULES)
+SECONDS = ("seconds",)
 _FIGURES = {"figure1": figure1, "figure2": figure2, "figure3": figure3}
 
 
@@ -75,8 +76,8 @@ class Order:
     command
         What the report says to have been typed.
     again
-        Which of the items are made anew, whatever the journal has of them: results are kept by the version of
-        elman, so that a change within a version is not seen.
+        Which of the items are made anew, whatever the journal has of them, or `SECONDS` for all times:
+        results are kept by the version of elman, so that a change within a version is not seen.
     """
 
     items: tuple[str, ...]
@@ -107,7 +108,7 @@ def reproduce(order: Order, watcher: Watcher) -> Document:
     work.do("tuning", trials)
     scores = tune.scored(points, journal, order.rows)
     plan = _plan(order, (*tune.chosen(scores), *tune.shipped()))
-    anew = _trials_of(replace(plan, items=order.again), journal)
+    anew = _anew(order, plan, journal)
     journal.forget(anew)
     work.expect(anew)
     work.do("learning", _wanted(plan))
@@ -170,10 +171,13 @@ def _wanted(plan: Plan) -> list[Trial]:
     return [trial for name in plan.items for trial in _MODULES[name].wanted(plan)]
 
 
-def _trials_of(plan: Plan, journal: Journal) -> list[Trial]:
-    """Return what the items of the plan are made of; the seconds of Table II where its steps are known."""
+def _anew(order: Order, plan: Plan, journal: Journal) -> list[Trial]:
+    """Return what is made again; the seconds of Table II where its steps are known."""
+    only_seconds = order.again == SECONDS
+    plan = plan if only_seconds else replace(plan, items=order.again)
     known = all(trial in journal for trial in _wanted(plan))
-    return [*_wanted(plan), *_timed(plan, journal if known else None)]
+    timed = _timed(plan, journal if known else None)
+    return timed if only_seconds else [*_wanted(plan), *timed]
 
 
 def _timed(plan: Plan, journal: Journal | None) -> list[Trial]:
