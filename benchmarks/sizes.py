@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from accuracy import MODELS, STREAMS, samples
-from elman import SRNN, Committee
+from elman import SRNN, Committee, Gradient, Member
 from elman.configuration.sizes import MEMBERS, SIZES
 from fleets import alone, one_model
 from page import table as markdown
@@ -33,19 +33,38 @@ SIMPLE = ("linear RLS", "last value", "mean")
 _FIRST, _SECOND, *_OTHERS = MEMBERS["small"]
 
 
-def _with_noise(noise: float) -> partial[Committee]:
-    second = replace(_SECOND, training=replace(_SECOND.training, measurement_noise=noise))
-    return partial(Committee, [_FIRST, second, *_OTHERS])
+def _filtered(member: Member, **options: float) -> Member:
+    return replace(member, training=replace(member.training, **options))
 
 
-# The sizes, and what else was tried for the small one.
+def _small(*networks: Member) -> partial[Committee]:
+    return partial(Committee, [*networks, *_OTHERS])
+
+
+def _medium_without(name: str) -> partial[Committee]:
+    return partial(Committee, [member for member in MEMBERS["medium"] if member.name != name])
+
+
+# The sizes, and what else was tried.
 COMMITTEES = {
     **{size: partial(Committee, size=size) for size in SIZES},
-    "small with one network": partial(Committee, [_FIRST, *_OTHERS]),
-    "small with 4 units in the second": partial(
-        Committee, [_FIRST, replace(_SECOND, cell=SRNN(4)), *_OTHERS]
-    ),
-    **{f"small with noise {noise} in the second": _with_noise(noise) for noise in (0.2, 0.3, 0.7, 1.0)},
+    "small with one network": _small(_FIRST),
+    "small with 4 units in the second": _small(_FIRST, replace(_SECOND, cell=SRNN(4))),
+    "small without a skip in the second": _small(_FIRST, replace(_SECOND, readout=Gradient())),
+    **{
+        f"small with variance {variance} in the first": _small(
+            _filtered(_FIRST, initial_variance=variance), _SECOND
+        )
+        for variance in (0.1, 0.2)
+    },
+    **{
+        f"small with noise {noise} in the second": _small(_FIRST, _filtered(_SECOND, measurement_noise=noise))
+        for noise in (0.3, 0.7)
+    },
+    **{
+        f"medium without {name}": _medium_without(name)
+        for name in ("SRNN(10)-WOGD", "SRNN(4)-HalfEKF, calm, quick, lags")
+    },
 }
 IN_MEMORY = {"medium": 1000, "large": 300}  # models whose memory is measured; of the others 3,000
 
@@ -123,7 +142,10 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the raw numbers here, and the table into the docs")
     parser.add_argument("--rows", type=int, help="of every stream, at most")
     options = parser.parse_args()
-    costs = {name: alone(one_model, make, IN_MEMORY.get(name, 3000)) for name, make in COMMITTEES.items()}
+    costs = {
+        name: alone(one_model, make, IN_MEMORY.get(name.split()[0], 3000))
+        for name, make in COMMITTEES.items()
+    }
     errors = {stream: errors_on(stream, options.rows) for stream in STREAMS}
     found = {"errors": errors, "sizes": {name: summary(name, errors) | costs[name] for name in COMMITTEES}}
     show(*errors_table(errors))

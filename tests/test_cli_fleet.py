@@ -173,3 +173,16 @@ def test_a_fleet_of_another_key_is_refused(readings, tmp_path):
         readings, "--key", "a", "--target", "kwh", "--resume", tmp_path / "f"
     )
     assert not os.path.exists(tmp_path / ".f.lock")  # noqa: PTH110
+
+
+def test_the_best_and_the_worst_keys_are_told_apart(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [
+        f"m{i % 12},{x:.4f},{x + 0.1 * (i % 12) * noise:.4f}"
+        for i, (x, noise) in enumerate(rng.normal(size=(1200, 2)))
+    ]
+    (tmp_path / "many.csv").write_text("\n".join(["meter,a,kwh", *lines]) + "\n")
+    shown = elman(tmp_path / "many.csv", *KEY).stdout.split()
+
+    best, worst = shown.index("best"), shown.index("worst")
+    assert best < shown.index("m0") < worst < shown.index("m11")

@@ -89,3 +89,13 @@ def test_wide_rows_take_little():
     work = "Committee().run(np.ones((40, 1200)) * np.arange(40.0)[:, None], y[:40])"
 
     assert growth("", work, warm_up=0) < 200_000_000
+
+
+def test_a_small_committee_among_many_takes_forty_kilobytes():
+    prepare = """
+fleet, models = Fleet(Committee(size="small")), iter(range(10**6))
+rows = np.random.default_rng(1).normal(size=(200, 8))
+"""
+    work = "fleet.run([key for key, _ in zip(models, rows)], rows, rows[:, 0])"
+
+    assert growth(prepare, work) / 2000 < 42_000

@@ -1,4 +1,4 @@
-"""Models that are called in turn in one thread share memory for what does not outlast a call; nobody may notice."""
+"""Models that are called in turn share memory for what does not outlast a call; nobody may notice."""
 
 import itertools
 

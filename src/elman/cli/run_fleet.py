@@ -317,9 +317,15 @@ def _conclude(say: Console, sitting: _Sitting, *, as_object: bool) -> None:
     for heading in ("rows", "MSE", "last value", "mean so far", "of the mean's"):
         table.add_column(heading, justify="right")
     _row(table, f"all {len(run.scores):,} keys", total, "bold")
-    chosen = ranked if len(ranked) <= 2 * _SHOWN_KEYS else [*ranked[:_SHOWN_KEYS], *ranked[-_SHOWN_KEYS:]]
-    for i, (_, key) in enumerate(chosen):
-        _row(table, key, run.scores[key], "green" if i < len(chosen) / 2 else "yellow")
+    few = len(ranked) <= 2 * _SHOWN_KEYS
+    best = ranked[: (len(ranked) + 1) // 2 if few else _SHOWN_KEYS]
+    worst = ranked[len(best) if few else -_SHOWN_KEYS :]
+    for title, chosen, style in (("best", best, "green"), ("worst", worst, "yellow")):
+        if not few:
+            table.add_section()
+            table.add_row(f"the {title} {_SHOWN_KEYS}", style="dim")
+        for _, key in chosen:
+            _row(table, key, run.scores[key], style)
     say.print(table)
     tell(say, f"{run.rows:,} rows" + ("" if speed is None else f", {speed:,.0f} rows/s"), "dim")
 

@@ -9,12 +9,13 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from elman.fleets._file import Entry, FleetFile
-from elman.models.catalogue import load
+from elman.fleets._patterns import mean_error
+from elman.models.catalogue import load_any
 
 if TYPE_CHECKING:
     import os
 
-    from elman.models.together import Model
+    from elman.fleets._patterns import Pattern
 
 _SECONDS_BETWEEN_SAVES = 5.0
 _SHARE_OF_SAVING = 0.1  # of the time, at most
@@ -34,14 +35,14 @@ class OnDisk:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], pattern: Model | None, max_in_memory: int, every: int | None
+        self, path: str | os.PathLike[str], pattern: Pattern | None, max_in_memory: int, every: int | None
     ) -> None:
         self._file = FleetFile(path, None if pattern is None else pattern.to_bytes())
         self.most = max_in_memory
         self._every = every
-        self._models: OrderedDict[Any, Model] = OrderedDict()  # the one used last at the end
+        self._models: OrderedDict[Any, Pattern] = OrderedDict()  # the one used last at the end
         self._dirty: set[Any] = set()
-        self._held: dict[Any, Model] = {}  # which somebody else may have, too, and change
+        self._held: dict[Any, Pattern] = {}  # which somebody else may have, too, and change
         self._new = 0  # keys that are not in the file yet
         self._rows = 0  # since the last save
         self._saved, self._took = time.monotonic(), 0.0
@@ -65,7 +66,7 @@ class OnDisk:
         """Return how many rows each key in the file has learned."""
         return {entry.key: entry.rows for entry in self._file.entries()}
 
-    def get(self, key: Any) -> Model | None:
+    def get(self, key: Any) -> Any:
         """Return the model of a key, to be asked, or None."""
         model = self._models.get(key)
         if model is None:
@@ -76,21 +77,21 @@ class OnDisk:
         self._models.move_to_end(key)
         return model
 
-    def changing(self, key: Any) -> Model | None:
+    def changing(self, key: Any) -> Any:
         """Return the model of a key, which is about to change, or None."""
         model = self.get(key)
         if model is not None:
             self._dirty.add(key)
         return model
 
-    def hand_out(self, key: Any) -> Model | None:
+    def hand_out(self, key: Any) -> Any:
         """Return the model of a key to somebody who may change it at any time."""
         model = self.changing(key)
         if model is not None:
             self._held[key] = model
         return model
 
-    def add(self, key: Any, model: Model) -> None:
+    def add(self, key: Any, model: Pattern) -> None:
         """Keep the model of a new key."""
         self._models[key] = model
         self._dirty.add(key)
@@ -155,7 +156,7 @@ class OnDisk:
         states = []
         for key, model in (self._held | self._models).items():
             if key in keys:
-                error = model.mean_error
+                error = mean_error(model)
                 entry = Entry(key, model.n_samples, None if math.isnan(error) else error)
                 states.append((entry, model.to_bytes()))
         if self._new:
@@ -171,9 +172,9 @@ class OnDisk:
             if sys.getrefcount(self._held[key]) <= mine:
                 del self._held[key]
 
-    def _read(self, key: Any) -> Model | None:
+    def _read(self, key: Any) -> Any:
         state = self._file.state(key)
         try:
-            return None if state is None else load(state)
+            return None if state is None else load_any(state)
         except ValueError as error:
             raise ValueError(f"the model of key {key!r} cannot be read: {error}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from elman.models.together import Model
+    from elman.fleets._patterns import Pattern
 
 
 class InMemory:
@@ -15,7 +15,7 @@ class InMemory:
     """Keys to learn at once."""
 
     def __init__(self) -> None:
-        self._models: dict[Any, Model] = {}
+        self._models: dict[Any, Pattern] = {}
 
     def __len__(self) -> int:
         return len(self._models)
@@ -27,19 +27,19 @@ class InMemory:
         """Return all keys."""
         return list(self._models)
 
-    def get(self, key: Any) -> Model | None:
+    def get(self, key: Any) -> Any:
         """Return the model of a key, to be asked, or None."""
         return self._models.get(key)
 
-    def changing(self, key: Any) -> Model | None:
+    def changing(self, key: Any) -> Any:
         """Return the model of a key, which is about to change, or None."""
         return self._models.get(key)
 
-    def hand_out(self, key: Any) -> Model | None:
+    def hand_out(self, key: Any) -> Any:
         """Return the model of a key to somebody who may change it at any time."""
         return self._models.get(key)
 
-    def add(self, key: Any, model: Model) -> None:
+    def add(self, key: Any, model: Pattern) -> None:
         """Keep the model of a new key."""
         self._models[key] = model
 

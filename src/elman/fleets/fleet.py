@@ -11,11 +11,14 @@ import numpy as np
 
 from elman import limits, state
 from elman.arguments import number, whole_number
-from elman.fleets import _batches
+from elman.fleets import _batches, _patterns
+from elman.fleets._backtests import Series
 from elman.fleets._batches import Keys
 from elman.fleets._memory import InMemory
 from elman.fleets._work import Work
-from elman.models.catalogue import load
+from elman.fleets.refused import Refused
+from elman.models.catalogue import load_any
+from elman.models.forecaster import Forecaster
 from elman.models.together import Batch, Model, Share
 
 if TYPE_CHECKING:
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 
     from elman.arrays import Float64
     from elman.fleets._disk import OnDisk
+    from elman.fleets._patterns import Pattern
+    from elman.models.forecasts import Backtest, Forecast
     from elman.models.tickets import Ticket
 
 
@@ -36,14 +41,15 @@ class Fleet:
     Parameters
     ----------
     pattern
-        A model that has learned nothing, such as ``Committee(size="small")``. All models share its
-        configuration, its seed too.
+        A model that has learned nothing, such as ``Committee(size="small")`` or ``Forecaster(24)``. All
+        models share its configuration, its seed too.
     threads
         Threads that `run` uses; keys are learned in parallel.
 
     Notes
     -----
-    A key is a str or an int. Rows, targets, missing features and unknown targets are as for the pattern;
+    A key is a str or an int. A fleet of forecasters has `learn_one`, `forecast` and `backtest`, a fleet of
+    other models everything else. Rows, targets, missing features and unknown targets are as for the pattern;
     features that appear later are added to the models of the keys they come with. Calls from several threads
     are taken one at a time.
 
@@ -59,11 +65,9 @@ class Fleet:
     (2, 50)
     """
 
-    def __init__(self, pattern: Model, *, threads: int = 1) -> None:
-        if not isinstance(pattern, Model):
-            raise TypeError(f"pattern must be a model, got {pattern!r} of type {type(pattern).__name__}")
+    def __init__(self, pattern: Pattern, *, threads: int = 1) -> None:
+        self.pattern: Any = _patterns.checked(pattern)
         whole_number("threads", threads, at_least=1, at_most=limits.THREADS)
-        self.pattern = pattern.twin()  # which refuses one that has learned
         self.threads = int(threads)
         self._home: InMemory | OnDisk = InMemory()
         self._lock = threading.RLock()
@@ -74,7 +78,7 @@ class Fleet:
     def open(
         cls,
         path: str | os.PathLike[str],
-        pattern: Model | None = None,
+        pattern: Pattern | None = None,
         *,
         threads: int = 1,
         max_in_memory: int = 1000,
@@ -168,7 +172,7 @@ class Fleet:
         with self._lock:
             return _batches.wrong_key(key) is None and key in self._home
 
-    def __getitem__(self, key: Any) -> Model:
+    def __getitem__(self, key: Any) -> Any:
         """Return the model of a key; what is done to it is done to the fleet."""
         with self._lock:
             model = self._home.hand_out(key) if key in self else None
@@ -188,26 +192,43 @@ class Fleet:
     def predict_one(self, key: Any, x: Any) -> Any:
         """Return the prediction for row `x` of a key; a key without a model is answered as a new one."""
         with self._lock:
-            return self._asked(key).predict_one(x)
+            return self._asked(key, Model).predict_one(x)
 
     def interval_one(self, key: Any, x: Any, coverage: float = 0.9) -> tuple[Any, Any]:
         """Return the interval that will hold the target of row `x` of a key with probability `coverage`."""
         with self._lock:
-            return self._asked(key).interval_one(x, coverage)
+            interval: tuple[Any, Any] = self._asked(key, Model).interval_one(x, coverage)
+            return interval
 
-    def _asked(self, key: Any) -> Model:
+    def forecast(self, key: Any, xs: Any = None, times: Any = None, coverage: float = 0.9) -> Forecast:
+        """Return the forecast of the next rows of a key, as the forecaster's own `forecast` does."""
+        with self._lock:
+            ahead: Forecast = self._asked(key, Forecaster).forecast(xs, times, coverage)
+            return ahead
+
+    def _asked(self, key: Any, kind: type) -> Any:
         """Return the model of a key, or one that has learned nothing."""
-        return self._home.get(_batches.check_key(key)) or self.pattern.twin()
+        self._must_be(kind)
+        return self._home.get(_batches.check_key(key)) or _patterns.twin(self.pattern)
 
-    def learn_one(self, key: Any, x: Any, y: Any) -> None:
-        """Learn one sample of a key; `y` None or NaN advances its state without learning."""
+    def _must_be(self, kind: type) -> None:
+        if not isinstance(self.pattern, kind):
+            what = "forecast and backtest" if kind is Model else "predict_one, ask and run"
+            raise TypeError(f"this is a fleet of {self.pattern!r}: it has {what}")
+
+    def learn_one(self, key: Any, *sample: Any, **named: Any) -> None:
+        """Learn one sample of a key, as the pattern's `learn_one` does.
+
+        That is ``learn_one(key, x, y)``, where `y` None or NaN advances its state without learning; for a
+        forecaster ``learn_one(key, y, x, time)``.
+        """
         with self._lock:
             key = _batches.check_key(key)
             if self._pass_over(key, 1):
                 return
             known = self._home.changing(key)
-            model = known or self.pattern.twin()
-            model.learn_one(x, y)
+            model = known or _patterns.twin(self.pattern)
+            model.learn_one(*sample, **named)
             if known is None:
                 self._home.add(key, model)
             self._home.learned(1)
@@ -215,10 +236,11 @@ class Fleet:
     def ask(self, key: Any, x: Any, coverage: float = 0.9) -> Ticket:
         """Answer row `x` of a key, whose target comes later or never; `tell` it by the ticket or its id."""
         with self._lock:
+            self._must_be(Model)
             key = _batches.check_key(key)
             known = self._home.changing(key)
             model = known or self.pattern.twin()
-            ticket = model.ask(x, coverage)
+            ticket: Ticket = model.ask(x, coverage)
             if known is None:
                 self._home.add(key, model)
             self._home.learned(1)
@@ -236,7 +258,7 @@ class Fleet:
             self._questioned(key).forget(ticket)
             self._home.learned(0)
 
-    def _questioned(self, key: Any) -> Model:
+    def _questioned(self, key: Any) -> Any:
         model = self._home.changing(_batches.check_key(key))
         if model is None:
             raise KeyError(f"no row of key {key!r} was asked")
@@ -289,6 +311,7 @@ class Fleet:
         return predictions, low, high
 
     def _run(self, keys: Any, X: Any, y: Any, n_answers: int, coverage: float) -> list[Float64]:
+        self._must_be(Model)
         listed, X, y = _batches.split(keys, X, y)
         rows = _batches.count_rows(X)
         if rows != len(listed):
@@ -362,6 +385,53 @@ class Fleet:
                     self._home.add(work.keys.unique[i], model)
             self._home.learned(learned)
 
+    def backtest(
+        self, keys: Any, y: Any, X: Any = None, times: Any = None, **options: Any
+    ) -> dict[Any, Backtest]:
+        """Learn the rows of many series and return, by key, what was forecast after them.
+
+        Parameters
+        ----------
+        keys
+            The key of each row, a sequence of str or int; or the name of the column of X that holds them.
+        y
+            Values, shape (n,), NaN where not known; or the name of the column of X that holds them.
+        X, times
+            Covariates and time stamps of the rows, as for the forecaster's `run`.
+        options
+            Further options of the forecaster's `run`: `every`, `known`, `coverage`.
+
+        Raises
+        ------
+        Refused
+            If a row is wrong: it says which, of what key, and why. Nothing of that key was learned, all
+            other keys were; ``answers[0]`` is what would have been returned for these.
+        """
+        self._must_be(Forecaster)
+        listed, X, y = _batches.split(keys, X, y)
+        series = Series.of(len(listed), y, X, times, options)
+        work = Work(Keys.of(listed), None, 1, 0, len(listed), self.pattern)
+        made: dict[Any, Backtest] = {}
+        with self._lock:
+            work.refuse_wrong_keys()
+            self._pass_over_learned(work)
+            for places in work.slices(self._home.most):
+                found = [(work.keys.unique[i], self._home.changing(work.keys.unique[i])) for i in places]
+                models: list[Any] = [model or _patterns.twin(self.pattern) for _, model in found]
+                rows = [work.rows_of(i) for i in places]
+                results = series.run_all(models, rows, self.threads)
+                for i, (key, known), model, result in zip(places, found, models, results, strict=True):
+                    if isinstance(result, str):
+                        work.refused[i] = series.refused(key, model, work.rows_of(i), result)
+                        continue
+                    made[key] = result
+                    if known is None:
+                        self._home.add(key, model)
+                self._home.learned(sum(map(len, rows)))
+        if work.refused:
+            raise Refused([work.refused[i] for i in sorted(work.refused)], [made])
+        return made
+
     def _pass_over_learned(self, work: Work) -> None:
         """Pass over rows that were learned before and come again."""
         if self._replayed:
@@ -370,9 +440,9 @@ class Fleet:
                     work.passed[i] = self._pass_over(key, len(work.keys.rows(i)))
 
 
-def _same_pattern(path: str | os.PathLike[str], given: Model | None, saved: bytes) -> Model:
+def _same_pattern(path: str | os.PathLike[str], given: Pattern | None, saved: bytes) -> Pattern:
     """Return the pattern of a file; a ValueError if another one is given, whatever its seed and threads."""
-    pattern = load(saved)
+    pattern = load_any(saved)
     if given is not None and _essence(given.to_bytes()) != _essence(saved):
         raise ValueError(
             f"{os.fspath(path)} holds a fleet of {pattern!r}, not of {given!r}: models stay what they are"

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from elman.arrays import Float64
-
 _SHOWN = 3
 
 
@@ -30,11 +28,11 @@ class Refused(ValueError):  # noqa: N818 - what came is the user's, and most of 
     ----------
     rows : list of RefusedRow
         The first wrong row of each of these keys.
-    answers : list of arrays
-        What the call would have returned, NaN for rows that were not learned.
+    answers : list
+        What the call would have returned: arrays, with NaN for rows that were not learned.
     """
 
-    def __init__(self, rows: Sequence[RefusedRow], answers: Sequence[Float64]) -> None:
+    def __init__(self, rows: Sequence[RefusedRow], answers: Sequence[Any]) -> None:
         self.rows, self.answers = list(rows), list(answers)
         shown = "; ".join(f"key {row.key!r}, row {row.row}: {row.reason}" for row in self.rows[:_SHOWN])
         more = f"; and {len(self.rows) - _SHOWN:,} more" if len(self.rows) > _SHOWN else ""

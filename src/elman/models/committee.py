@@ -225,6 +225,8 @@ class Committee(Model):
     kind = "Committee"
 
     def _keep(self, native: CoreModel, columns: Columns, outputs: Outputs) -> None:
+        if native is self._native:
+            return
         members = self._members_for(columns.n_coded(outputs.count or 1))
         super()._keep(native, columns, outputs)
         self._members = members  # after all that can fail

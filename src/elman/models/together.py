@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from elman._core import Model as CoreModel
     from elman.arrays import Float64
     from elman.models._rows import Columns, Outputs
     from elman.models._values import Kind
@@ -79,7 +80,8 @@ class Batch:
         if fit is None:
             columns = known[0].knowing(self.names, self.X.shape[1], self.kinds)
             outputs = known[1] if self.y is None else known[1].fitting(self.y.shape[1:])
-            fit = self._fits[key] = _Fit(columns, outputs, known)
+            same = known[0] if columns == known[0] else columns, known[1] if outputs == known[1] else outputs
+            fit = self._fits[key] = _Fit(*same, known)
         return fit
 
     def run(self, shares: Sequence[Share], n_answers: int, coverage: float, threads: int) -> Float64:
@@ -98,17 +100,15 @@ class Batch:
                 if len(groups) > 1:
                     rows = np.concatenate([np.arange(starts[i], starts[i + 1]) for i in own])
                 fits = [self._fit(shares[i].model) for i in own]
-                natives = [
-                    shares[i].model._fitting(fit.columns, fit.outputs)
-                    for i, fit in zip(own, fits, strict=True)
-                ]
+                natives = [_native(shares[i].model, fit) for i, fit in zip(own, fits, strict=True)]
                 lengths = np.cumsum([0, *(shares[i].end - shares[i].begin for i in own)])
                 targets = np.ascontiguousarray(y[rows].reshape(int(lengths[-1]), -1))
                 out = np.empty((n_answers, targets.size))
                 prepared = np.ascontiguousarray(columns.ordered(self.names, X[rows]))
                 core.run_fleet(natives, lengths, prepared, targets, coverage, threads, out)
                 for i, native, fit in zip(own, natives, fits, strict=True):
-                    shares[i].model._keep(native, fit.columns, fit.outputs)
+                    if native is not shares[i].model._native:
+                        shares[i].model._keep(native, fit.columns, fit.outputs)
                 answers[:, rows] = out.reshape(n_answers, *y[rows].shape)
         return answers
 
@@ -142,6 +142,13 @@ class _Fit(NamedTuple):
     columns: Columns
     outputs: Outputs
     before: tuple[Columns, Outputs]  # kept, as they are known by their identity
+
+
+def _native(model: Model, fit: _Fit) -> CoreModel:
+    """Return the compiled model that fits: mostly the present one, of the very same records."""
+    if model._native is not None and fit.columns is model._columns and fit.outputs is model._outputs:
+        return model._native
+    return model._fitting(fit.columns, fit.outputs)
 
 
 @contextmanager
