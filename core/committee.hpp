@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,7 @@ class Committee {
   // no memory for a question, the rows before it have been learned and no more.
   void run(const double* X, const double* Y, std::size_t rows, Answers out, Delay delay, int threads,
            Chunk& room) {
+    take_scratch();
     for (std::size_t begin = 0; begin < rows; begin += room.capacity) {
       const std::size_t n = std::min(rows - begin, room.capacity);
       room.start();
@@ -91,6 +93,7 @@ class Committee {
 
   // Answers row x and keeps the question open; returns its number.
   std::int64_t ask(const double* x, std::size_t most_open, Answers out) {
+    take_scratch();
     single_.start();
     take(single_, x, 0, new_ticket(nullptr, 0), most_open);
     finish(single_, 1, out, 1);
@@ -99,6 +102,7 @@ class Committee {
 
   // Learns the targets of a question that is open.
   void tell(std::int64_t row, const double* y) {
+    take_scratch();
     single_.start();
     single_.reserve(1);
     preparation_.coding().reserve(1);
@@ -136,7 +140,7 @@ class Committee {
   std::int64_t samples() const { return samples_; }
   std::int64_t steps() const { return steps_; }  // samples with a target
   double weight(int member, int output) const { return judge_.weight(member, output); }
-  double variance(int output) const { return preparation_.unit(output).moments.variance; }
+  double variance(int output) const { return preparation_.unit(output).moments.variance(); }
   const Buffer<double>& recent_errors() const { return judge_.recent_errors(); }
   const Buffer<double>& mean_errors() const { return judge_.mean_errors(); }
   const DriftMeter& drift() const { return judge_.drift(); }
@@ -371,10 +375,19 @@ class Committee {
     known_ = std::max(known_, std::int64_t(1));
   }
 
+  void take_scratch() const {
+    for (const Seat& seat : seats_) seat.learner->take_scratch();
+  }
+
   // Every learner goes through the events of the chunk, in which n rows come.
   void run_learners(Chunk& chunk, std::size_t n, int threads) {
     std::atomic<std::size_t> next = 0;
     const auto work = [&] {
+      try {
+        take_scratch();
+      } catch (const std::bad_alloc&) {
+        return;  // a helper without memory; whoever called has taken it before
+      }
       for (std::size_t s = next++; s < seats_.size(); s = next++)
         seats_[s].learner->run(
             {chunk.events, rows_of(chunk, seats_[s]), chunk.targets.data(), past_, looks_of(chunk, s)},

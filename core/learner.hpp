@@ -124,6 +124,8 @@ class Learner {
   virtual void predict(Rows row, double* answer) = 0;
   // Answers every row that comes, and learns from targets as they become known.
   virtual void run(const Script& script, const Share& own, double* answers) = 0;
+  // Takes the memory that `run` needs in this thread besides its own; only this may fail.
+  virtual void take_scratch() {}
   // Rows of the stretch that ends with the newest one.
   virtual int remembered() const = 0;
   // From now on targets may come later than the next row.
@@ -201,6 +203,8 @@ class LearnerOf final : public Learner {
         settle_earlier(script.past, own, event);
     }
   }
+
+  void take_scratch() override { training_->take_scratch(); }
 
   int remembered() const override { return std::min(network_.window.size(), capacity_); }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -63,10 +64,10 @@ class Regressions {
     for (std::size_t h = 0; h < steps_.size(); ++h) {
       PrefixedArchive own(archive, prefix + std::to_string(h + 1) + ".");
       Step& s = *steps_[h];
-      s.readout.parameters().exchange(own, "", s.readout.weights());
+      s.readout.parameters().exchange(own, "", s.readout.weights(), Limits::within(kLargestWeight));
       s.fit.exchange(own);
       own.value("count", s.count);
-      own.value("mean_square", s.mean_square);
+      own.value("mean_square", s.mean_square, Limits::up_to(std::numeric_limits<double>::max()));
     }
   }
 

@@ -48,6 +48,9 @@ class Covariance {
     if (i / kBlock == j / kBlock) tiles_[place(j, i)] = value;
   }
 
+  // Takes what `step` needs in this thread, which may fail.
+  void take_scratch() const { nothing_of(stride_); }
+
   // P <- P - Σ_k u_k u_k^T + noise I over the first n_u rows of U, then v_k = P s_k for the first n_s rows of
   // S, all [..][stride]. Block by block, so that P goes through the cache once.
   void step(const T* U, int n_u, T noise, const T* S, int n_s, T* V) {
@@ -86,7 +89,9 @@ class Covariance {
     static thread_local Nothing nothing;
     static thread_local Buffer<T> unused;
     if (nothing.zero.size() < std::size_t(stride)) {
-      nothing.zero = unused = Buffer<T>(std::size_t(stride));
+      Buffer<T> zero{std::size_t(stride)}, other{std::size_t(stride)};  // both, or nothing changes
+      nothing.zero = std::move(zero);
+      unused = std::move(other);
       nothing.unused = unused.data();
     }
     return nothing;

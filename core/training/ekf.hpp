@@ -45,6 +45,11 @@ class EKF final : public Training<T> {
     answer_ = error_ = noise_ = gain_ = Buffer<T>(n_outputs);
   }
 
+  void take_scratch() override {
+    work_of(U_.size(), std::size_t(covariance_.stride()));
+    covariance_.take_scratch();
+  }
+
   void update(Network<T>& network, int first, std::int64_t) override {
     Work& work = work_of(U_.size(), std::size_t(covariance_.stride()));
     const int known = measure(network, first, work);

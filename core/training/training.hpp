@@ -24,6 +24,9 @@ class Training {
   // here and the trajectory by the caller. A step that would make a weight NaN, or larger than it may be, is
   // not taken.
   virtual void update(Network<T>& network, int first, std::int64_t t) = 0;
+  // Takes the memory that updates in this thread need and that models share. It is called before rows are
+  // learned, so that nothing has changed if there is none.
+  virtual void take_scratch() {}
   // Walks the memory of the rule, such as moments of the gradient.
   virtual void exchange(Archive&, Network<T>&) {}
   // Sum over all steps of the squared norm of the projected gradient, equation (7) of the paper; NaN where it
