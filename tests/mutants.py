@@ -222,12 +222,18 @@ def _suitable(model):
     shape = model._header()["shape"]
     count = N_INPUTS if shape["n_inputs"] is None else shape["n_inputs"]
     X, y = stream(9, probability=model._outputs.bounds.highest == 1)
-    X = np.resize(X, (N_ROWS, count))
+    X, y = np.resize(X, (N_ROWS, count)), np.clip(y, *_bounds(model))
     if any(kind != "number" for kind in model._columns.all_kinds):
         return _coded(model, X), y
     if shape["names"] is not None:
         X = [dict(zip(shape["names"], x, strict=True)) for x in X]
     return X, y if shape["scalar"] else np.repeat(y[:, np.newaxis], shape["n_outputs"], axis=1)
+
+
+def _bounds(model):
+    """What no target lies beyond; a mutant may have other bounds than its original."""
+    bounds = model._outputs.bounds
+    return bounds.lowest, bounds.highest
 
 
 def _coded(model, X):

@@ -1,8 +1,8 @@
 """What an absurd stretch costs afterwards: ``python tools/recovery.py``.
 
-Every network and training of the tests, the committees and the forecasters learn ordinary rows, then 100 absurd
-ones, then 5,000 ordinary ones. Their error on these is compared with that of a model that never saw the stretch:
-it may be 1.5 times as large. Printed are all that are worse, and the worst of each kind.
+Every network and training of the tests, the committees and the forecasters learn ordinary rows, then 100
+absurd ones, then 5,000 ordinary ones. The error on these is compared with that of a model that never saw the
+stretch: it should be at most 1.5 times as large. Printed are all that are worse, and the worst of each kind.
 """
 
 from __future__ import annotations
@@ -117,7 +117,8 @@ def report(ratios: dict[str, dict[str, float]]) -> int:
         print(f"{ratio:10.2f}  {kind}: {name}")
     for kind, of in ratios.items():
         name = max(of, key=lambda each: of[each])
-        print(f"{kind}: {len(of)} configurations, worst {of[name]:.3f} ({name}), median {np.median(list(of.values())):.3f}")
+        middle = np.median(list(of.values()))
+        print(f"{kind}: {len(of)} configurations, worst {of[name]:.3g} ({name}), median {middle:.3g}")
     return int(bool(worse))
 
 
