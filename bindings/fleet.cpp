@@ -1,6 +1,5 @@
 // Many native models at once: rows that are sorted by model, the models in parallel.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <atomic>
@@ -96,8 +95,10 @@ class Crew {
   std::mutex guard_;
 };
 
-void run_fleet(const std::vector<Streamed*>& models, const Starts& starts, const Matrix& X, const Matrix& Y,
+void run_fleet(const nb::list& listed, const Starts& starts, const Matrix& X, const Matrix& Y,
                double coverage, int threads, const MutableMatrix& out) {
+  std::vector<Streamed*> models;
+  for (const nb::handle model : listed) models.push_back(nb::cast<Streamed*>(model));
   const std::size_t n = models.size(), rows = X.shape(0), n_answers = out.shape(0);
   require(threads > 0 && starts.shape(0) == n + 1 && Y.shape(0) == rows, "run_fleet: wrong shape");
   require(n_answers == 1 || (n_answers == 3 && coverage > 0 && coverage < 1), "run_fleet: wrong answers");

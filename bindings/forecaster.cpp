@@ -13,22 +13,29 @@
 
 #include "archives.hpp"
 #include "arrays.hpp"
+#include "gil.hpp"
+#include "plain.hpp"
 
 namespace {
 
 class NativeForecaster {
  public:
   explicit NativeForecaster(const elman::ForecasterOptions& options)
-      : forecaster_(options), H_(std::size_t(options.horizon)), nx_(std::size_t(options.covariates)) {}
+      : forecaster_(options),
+        H_(std::size_t(options.horizon)),
+        nx_(std::size_t(options.covariates)),
+        xs_(H_ * nx_),
+        stamps_(H_) {}
   NativeForecaster(const NativeForecaster&) = delete;
 
-  void initialise(const std::vector<std::uint64_t>& seed) { forecaster_.initialise(seed); }
+  void initialise(nb::handle seed) { forecaster_.initialise(plain<std::vector<std::uint64_t>>(seed)); }
   void grow_from(NativeForecaster& former) {
     forecaster_.grow_from(former.forecaster_);
     forecaster_.restored();
   }
 
-  void set_known_ahead(const std::vector<bool>& known) {
+  void set_known_ahead(nb::handle columns) {
+    const auto known = plain<std::vector<bool>>(columns);
     require(known.size() == nx_, "known: wrong shape");
     forecaster_.set_known_ahead(known);
   }
@@ -40,7 +47,7 @@ class NativeForecaster {
 
   void learn(double y, const Vector& x, double time) {
     require(x.shape(0) == nx_, "learn: wrong shape");
-    nb::gil_scoped_release release;
+    WithoutGil released;
     forecaster_.learn(y, x.data(), time);
   }
 
@@ -57,19 +64,19 @@ class NativeForecaster {
     require(means.shape(1) == H_ && quantiles.shape(0) == means.shape(0) &&
                 quantiles.shape(1) == H_ * levels.shape(0),
             "run: wrong shape of answers");
-    nb::gil_scoped_release release;
+    WithoutGil released;
     std::size_t made = 0;
-    std::vector<double> xs(H_ * nx_), stamps(H_);
     for (std::size_t i = first; i < last; ++i) {
       forecaster_.learn(y.data()[i], X.data() + i * nx_, times.data()[i]);
       if (std::size_t(forecaster_.samples()) % every != 0) continue;
       require(made < means.shape(0), "run: too few places for answers");
       for (std::size_t h = 0; h < H_; ++h) {
         const bool there = i + 1 + h < n;
-        stamps[h] = there ? times.data()[i + 1 + h] : NAN;
-        for (std::size_t j = 0; j < nx_; ++j) xs[h * nx_ + j] = there ? X.data()[(i + 1 + h) * nx_ + j] : NAN;
+        stamps_[h] = there ? times.data()[i + 1 + h] : NAN;
+        for (std::size_t j = 0; j < nx_; ++j)
+          xs_[h * nx_ + j] = there ? X.data()[(i + 1 + h) * nx_ + j] : NAN;
       }
-      forecaster_.forecast(forecaster_.rows_ahead(stamps.data()), ahead ? xs.data() : nullptr,
+      forecaster_.forecast(forecaster_.rows_ahead(stamps_.data()), ahead ? xs_.data() : nullptr,
                            {means.data() + made * H_, levels.data(), levels.shape(0),
                             quantiles.data() + made * H_ * levels.shape(0)});
       ++made;
@@ -84,7 +91,7 @@ class NativeForecaster {
     require(!times || times->shape(0) == H_, "times: wrong shape");
     require(means.shape(0) == H_ && quantiles.shape(0) == H_ && quantiles.shape(1) == levels.shape(0),
             "forecast: wrong shape");
-    nb::gil_scoped_release release;
+    WithoutGil released;
     forecaster_.forecast(forecaster_.rows_ahead(times ? times->data() : nullptr), xs ? xs->data() : nullptr,
                          {means.data(), levels.data(), levels.shape(0), quantiles.data()});
   }
@@ -135,10 +142,12 @@ class NativeForecaster {
  private:
   elman::Forecaster forecaster_;
   std::size_t H_, nx_;
+  std::vector<double> xs_, stamps_;  // of the rows ahead, in a run
 };
 
 void construct(NativeForecaster* self, int horizon, int n_features, bool small, bool find_seasons,
-               const std::vector<int>& periods, double lowest, double highest) {
+               nb::handle listed_periods, double lowest, double highest) {
+  const auto periods = plain<std::vector<int>>(listed_periods);
   require(horizon > 0 && n_features >= 0 && periods.size() <= 2, "a size is out of range");
   for (const int period : periods)
     require(period >= 2 && period <= elman::Season::kLongest, "a season is out of range");

@@ -1,11 +1,7 @@
 // A model of the core, with checks of the sizes of what it is given.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/map.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,6 +18,7 @@
 #include "arrays.hpp"
 #include "committee.hpp"
 #include "gil.hpp"
+#include "plain.hpp"
 #include "rows.hpp"
 #include "streamed.hpp"
 
@@ -49,7 +46,7 @@ class NativeModel final : public Streamed {
   NativeModel(const NativeModel&) = delete;
 
   // Another model of the same configuration, which has learned nothing; they share what never changes.
-  std::unique_ptr<NativeModel> twin(const std::vector<std::uint64_t>& seed) const {
+  std::unique_ptr<NativeModel> twin(nb::handle seed) const {
     auto other = std::make_unique<NativeModel>(options_);
     other->initialise(seed);
     other->reader_ = reader_;
@@ -66,8 +63,8 @@ class NativeModel final : public Streamed {
     committee_.run(X, Y, rows, answers, {0, 0}, 1, room);
   }
 
-  void initialise(const std::vector<std::uint64_t>& seed) {
-    committee_.initialise(seed);
+  void initialise(nb::handle seed) {
+    committee_.initialise(plain<std::vector<std::uint64_t>>(seed));
     committee_.restored();
   }
 
@@ -282,11 +279,11 @@ std::vector<elman::FeatureKind> feature_kinds(const std::vector<std::string>& na
   return kinds;
 }
 
-void construct(NativeModel* self, const std::vector<std::string>& features, int n_outputs, int lags,
-               bool scale, bool logistic, bool double_precision, bool joint, double lowest, double highest,
-               const std::vector<NamedMember>& members) {
+void construct(NativeModel* self, nb::handle features, int n_outputs, int lags, bool scale, bool logistic,
+               bool double_precision, bool joint, double lowest, double highest, nb::handle named_members) {
+  const auto members = plain<std::vector<NamedMember>>(named_members);
   require(n_outputs > 0 && lags >= 0 && !members.empty(), "a size is out of range");
-  const std::vector<elman::FeatureKind> kinds = feature_kinds(features);
+  const std::vector<elman::FeatureKind> kinds = feature_kinds(plain<std::vector<std::string>>(features));
   const std::vector<elman::Label> labels = elman::Coding(kinds, n_outputs).labels();
   elman::CommitteeOptions options{{n_outputs, lags, int(labels.size()), labels},
                                   kinds,

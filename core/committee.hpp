@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -139,7 +140,7 @@ class Committee {
   std::int64_t samples() const { return samples_; }
   std::int64_t steps() const { return steps_; }  // samples with a target
   double weight(int member, int output) const { return judge_.weight(member, output); }
-  double variance(int output) const { return preparation_.unit(output).moments.variance; }
+  double variance(int output) const { return preparation_.unit(output).moments.variance(); }
   const Buffer<double>& recent_errors() const { return judge_.recent_errors(); }
   const Buffer<double>& mean_errors() const { return judge_.mean_errors(); }
   const DriftMeter& drift() const { return judge_.drift(); }

@@ -124,7 +124,7 @@ class Judge {
     for (Buffer<double>* errors : {&recent_errors_, &mean_errors_})
       for (std::size_t i = errors->size(); i-- > 0;)
         (*errors)[i] =
-            (*errors)[i % members.size()] * preparation.unit(int(i / members.size())).moments.variance;
+            (*errors)[i % members.size()] * preparation.unit(int(i / members.size())).moments.variance();
   }
   std::int64_t most_judged() const { return *std::max_element(judged_.begin(), judged_.end()); }
 

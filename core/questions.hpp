@@ -223,13 +223,15 @@ class Questions {
     std::vector<double> answers, intervals, opinions;
     for (const auto& [row, ticket] : open_) {
       const Said& said = ticket->said[k];
-      answers.insert(answers.end(), {said.moments.count, said.moments.mean, said.moments.variance, said.mixed,
-                                     double(said.interval.count), said.layers[0], said.layers[1]});
+      answers.insert(answers.end(),
+                     {said.moments.count, said.moments.mean, said.moments.fine_variance, said.mixed,
+                      double(said.interval.count), said.layers[0], said.layers[1]});
       intervals.insert(intervals.end(), said.interval.errors.begin(), said.interval.errors.end());
       opinions.insert(opinions.end(), said.opinions.begin(), said.opinions.end());
     }
     const Axis questions{"question", open_.size()};
-    archive.array("open_answers", answers.data(), questions, {"answer", n}, n);
+    const bool former = archive.has_part("open_answers", false);  // whose variances are in the target's units
+    archive.array(former ? "open_answers" : "open_fine_answers", answers.data(), questions, {"answer", n}, n);
     archive.array("open_intervals", intervals.data(), questions, {"level", Quantiles::kLevels},
                   Quantiles::kLevels, Limits::within(kLargestError));
     archive.array("open_opinions", opinions.data(), questions, members, members.size(),
@@ -237,7 +239,7 @@ class Questions {
     const double *answer = answers.data(), *interval = intervals.data(), *opinion = opinions.data();
     for (const auto& [row, ticket] : open_) {
       Said& said = ticket->said[k];
-      said.moments = {answer[0], answer[1], answer[2]};
+      said.moments = {answer[0], answer[1], answer[2] * (former ? Moments::kFine * Moments::kFine : 1)};
       archive.require(said.moments.is_possible() && std::abs(answer[3]) <= kLargestAnswer && answer[4] >= 0 &&
                           answer[4] <= Limits::kLargestCount,
                       "what was answered to an open question is out of range");

@@ -226,7 +226,7 @@ def check_arrays_that_are_not_the_models_are_refused(make):
         if kind == "i8" and values[name].size:  # a count; one that is empty cannot be wrong
             refused(rows, values | {name: np.full_like(values[name], -1)})
             refused(rows, values | {name: np.full_like(values[name], 2**62)})
-        if name.endswith(("_moments", "variation", "error_variance")) and values[name].size:
+        if name.endswith(("_moments", "variation", "error_fine_variance")) and values[name].size:
             refused(rows, values | {name: np.full_like(values[name], -1)})
     longer = np.zeros(1)
     refused(rows | {"more": ("more", "f8", [1], ["one"])}, values | {"more": longer})
@@ -252,7 +252,7 @@ def check_a_missing_feature_is_absent_none_or_nan(make):
 
 def check_a_missing_feature_stands_for_its_mean(make):
     model = make.trained()
-    means = arrays(model)[1]["input_moments"][-N_FEATURES:, 1]  # behind those of the past targets
+    means = arrays(model)[1]["input_fine_moments"][-N_FEATURES:, 1]  # behind those of the past targets
     x = np.array([1.0, 2.0, 3.0])
 
     for i in range(N_FEATURES):
@@ -362,7 +362,7 @@ def check_targets_may_become_known_late(make):
 
     assert y[20:].shape == answers.shape
     assert (whole.n_samples, whole.steps) == (late.n_samples, late.steps)
-    moments = [arrays(model)[1]["input_moments"][-N_FEATURES:] for model in (whole, late)]
+    moments = [arrays(model)[1]["input_fine_moments"][-N_FEATURES:] for model in (whole, late)]
     assert bits(moments[0]) == bits(moments[1])
     assert make.n_outputs is not None or whole.to_bytes() == late.to_bytes()
     assert elman.load(late.to_bytes()).to_bytes() == late.to_bytes()

@@ -203,7 +203,7 @@ def check_questions_in_a_state_that_cannot_be_are_refused(make):
     for count in ("open_questions", "past_rows", "dropped_ranges"):
         for wrong in (0, 1, 10**12):
             refused({count: np.full_like(values[count], wrong)})
-    refused({"output0.open_answers": -values["output0.open_answers"]})
+    refused({"output0.open_fine_answers": -values["output0.open_fine_answers"]})
 
 
 def check_delays_beyond_the_limit_are_refused(make):

@@ -9,12 +9,13 @@ from __future__ import annotations
 import copy
 import json
 import math
+from datetime import datetime
 
 import numpy as np
 
-import elman
 from combos import NETWORKS, TRAININGS
-from elman import SRNN, Committee, OnlineRNN, runs, state
+from elman import SRNN, Committee, Forecaster, HalfEKF, OnlineRNN, runs, state
+from elman.models.catalogue import load_any
 from elman.tables import Block
 
 N_ROWS, N_INPUTS = 50, 3
@@ -93,11 +94,40 @@ def originals():
     pair.run(*stream(2, 30, outputs=2))
     saved["pair"] = pair.to_bytes()
     saved["new"] = Committee().to_bytes()
+    saved |= _special()
     run = runs.begin("SRNN-EKF", ["a", "b", "c"], ["y"], lags=1, seed=1, options={"n_hidden": 3})
     X, y = stream(3, 30)
     run.learn(block(X, y[:, np.newaxis]))
     run.ask(X[0])
     saved["run"] = run.to_bytes()
+    return saved
+
+
+def _special():
+    """Models with parts that the others do not have: open questions, codes, half floats, forecasts."""
+    saved = {}
+    asked = OnlineRNN(SRNN(3), seed=1)
+    asked.run(*stream(4, 30))
+    for x in stream(5, 5)[0]:
+        asked.ask(x)
+    saved["asked"] = asked.to_bytes()
+    half = OnlineRNN(SRNN(3), HalfEKF(lookback=3), seed=1)
+    half.run(*stream(6, 30))
+    saved["half"] = half.to_bytes()
+    small = Committee(size="small")
+    X, y = stream(7, 40)
+    days = np.datetime64("2024-01-01") + np.arange(40)
+    words = [{"a": a, "word": "xyz"[i % 3], "day": days[i].item()} for i, a in enumerate(X[:, 0])]
+    small.run(words, y)
+    saved["words"] = small.to_bytes()
+    for name, covariates, stamps, size in (
+        ("forecaster", None, None, "large"),
+        ("forecaster of the clock", X[:, :2], 3600.0 * np.arange(40), "small"),
+        ("forecaster of days", [{"a": a} for a in X[:, 0]], 86400.0 * np.arange(40), "small"),
+    ):
+        model = Forecaster(3, size=size, season=(4, 7) if stamps is None else None)
+        model.run(y, covariates, stamps)
+        saved[name] = model.to_bytes()
     return saved
 
 
@@ -144,11 +174,13 @@ def fate(blob):
     """Load a mutant and use it: 'refused', or 'used' if it is a model and all its answers are finite."""
     try:
         header, _ = state.parse(blob)
-        model = runs.Run.from_bytes(blob) if header.get("kind") == "Run" else elman.load(blob)
+        model = runs.Run.from_bytes(blob) if header.get("kind") == "Run" else load_any(blob)
     except ValueError:
         return "refused"
     if isinstance(model, runs.Run):
         return _fate_of_run(model)
+    if isinstance(model, Forecaster):
+        return _fate_of_forecaster(model)
     answers = model.run(*_suitable(model))
     assert np.isfinite(answers).all(), "an answer is not finite"
     model.to_bytes()
@@ -168,15 +200,53 @@ def _fate_of_run(run):
     return "used"
 
 
+def _fate_of_forecaster(model):
+    X, y = stream(9)
+    names = model.feature_names
+    X = np.resize(X, (N_ROWS, model._columns.count or 0))
+    rows = X if names is None else [dict(zip(names, x, strict=True)) for x in X]
+    times = None if model.newest_time is None else model.newest_time + 3600.0 * np.arange(N_ROWS)
+    answers = model.run(y, rows, times)
+    ahead = model.forecast(rows[: model.horizon])
+    assert np.isfinite(answers.mean).all(), "a forecast is not finite"
+    assert np.isfinite(ahead.mean).all(), "a forecast is not finite"
+    assert not np.isnan([answers.low, answers.high]).any(), "an end of an interval is not a number"
+    model.sample(3, seed=1)
+    model.explain()
+    model.to_bytes()
+    return "used"
+
+
 def _suitable(model):
     """Rows and targets in the shape that a model has learned."""
     shape = model._header()["shape"]
     count = N_INPUTS if shape["n_inputs"] is None else shape["n_inputs"]
     X, y = stream(9, probability=model._outputs.bounds.highest == 1)
-    X = np.resize(X, (N_ROWS, count))
+    X, y = np.resize(X, (N_ROWS, count)), np.clip(y, *_bounds(model))
+    if any(kind != "number" for kind in model._columns.all_kinds):
+        return _coded(model, X), y
     if shape["names"] is not None:
         X = [dict(zip(shape["names"], x, strict=True)) for x in X]
     return X, y if shape["scalar"] else np.repeat(y[:, np.newaxis], shape["n_outputs"], axis=1)
+
+
+def _bounds(model):
+    """What no target lies beyond; a mutant may have other bounds than its original."""
+    bounds = model._outputs.bounds
+    return bounds.lowest, bounds.highest
+
+
+def _coded(model, X):
+    """Rows of words and dates where the columns of a model hold such."""
+    columns = model._columns
+    values = {"number": float, "category": "word {:.0f}".format}
+    return [
+        {
+            name: values.get(kind, lambda v: datetime(2024, 1, 1 + int(abs(v) * 9)))(x)  # noqa: DTZ001
+            for name, kind, x in zip(columns.names, columns.all_kinds, row, strict=True)
+        }
+        for row in X
+    ]
 
 
 def _joined(values):

@@ -71,7 +71,7 @@ def test_a_feature_may_come_with_the_first_target_of_several_outputs():
     model.learn_one({"a": 1.0}, None)
     model.learn_one({"a": 2.0, "b": 1.0}, [1.0, 2.0])
 
-    assert arrays(model)[1]["input_moments"][-2:, 0].tolist() == [2, 1]
+    assert arrays(model)[1]["input_fine_moments"][-2:, 0].tolist() == [2, 1]
 
 
 def test_late_labels_are_learned_when_they_come():

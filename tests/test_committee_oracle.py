@@ -43,7 +43,9 @@ def assert_same_standing(model, expected, tolerance=1e-8):
             assert np.allclose(unit**2 * state[f"{of_layer}regret"], layer.regret, rtol=1e-5, atol=scale)
             assert np.allclose(unit**4 * state[f"{of_layer}range"], layer.range, rtol=1e-5)
         assert np.allclose(state[f"output{k}.quantiles"], quantiles.quantiles, rtol=0, atol=tolerance)
-        assert np.allclose(state[f"output{k}.error_variance"], quantiles.variance, rtol=tolerance)
+        assert np.allclose(
+            state[f"output{k}.error_fine_variance"] / 2.0**166, quantiles.variance, rtol=tolerance
+        )
     assert np.allclose(state["drift_excess"], expected.drift.excess, rtol=0, atol=1e-6)
 
 

@@ -37,6 +37,9 @@ SERIES = {
     "autoregressive": autoregressive,
     "a few giants": lambda: noise() * np.where(np.random.default_rng(1).random(ROWS) < 0.001, 1e6, 1),
     "bursts": lambda: noise() * np.where(np.arange(ROWS) // 200 % 5 == 0, 50.0, 1.0),
+    "gigantic": lambda: 1e120 * noise(),
+    "tiny": lambda: 1e-170 * noise(),
+    "first the smallest number that there is": lambda: np.concatenate([[5e-324], noise()[1:]]),
     "growing": lambda: noise() * np.exp(np.arange(ROWS) / 2000),
 }
 

@@ -2,6 +2,9 @@
 
 import errno
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -140,3 +143,27 @@ def test_whatever_step_in_the_core_fails_the_model_is_unchanged(make, learned, o
     for at in range(steps):
         failed, before, now, _ = tried(at)
         assert now == (before if failed else after)
+
+
+# Memory and threads, as the system gives them
+
+
+@pytest.mark.skipif(sys.platform != "linux" or shutil.which("g++") is None, reason="a shim for Linux and GCC")
+def test_whatever_allocation_or_thread_fails_the_model_is_unchanged_or_done(tmp_path):
+    """All of them take minutes: ``LD_PRELOAD=failing.so python tests/shims/out_of_memory.py``."""
+    shims = Path(__file__).with_name("shims")
+    library = tmp_path / "failing.so"
+    subprocess.run(
+        ["g++", "-std=c++20", "-O1", "-fPIC", "-shared", "-o", library, shims / "failing.cpp", "-ldl"],
+        check=True,
+    )
+    finished = subprocess.run(
+        [sys.executable, shims / "out_of_memory.py", "12"],
+        env=os.environ | {"LD_PRELOAD": str(library)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert finished.returncode == 0, finished.stderr
+    assert len(finished.stdout.splitlines()) == 73

@@ -15,6 +15,7 @@ from elman import (
     WOGD,
     Committee,
     Fleet,
+    Forecaster,
     Linear,
     OnlineRNN,
     limits,
@@ -37,6 +38,8 @@ def linear(lags=0):
         ("lags", limits.LAGS, lambda n: Committee(lags=n)),
         ("threads", limits.THREADS, lambda n: Committee(threads=n)),
         ("threads", limits.THREADS, lambda n: Fleet(linear(), threads=n)),
+        ("horizon", limits.HORIZON, lambda n: Forecaster(n, size="small")),
+        ("a season's period", limits.SEASON, lambda n: Forecaster(1, season=n)),
         ("max_pending", limits.PENDING, lambda n: Committee(max_pending=n)),
     ],
 )
@@ -86,6 +89,14 @@ def test_targets_have_values_up_to_the_limit():
 
     with pytest.raises(ValueError, match="targets may have at most 10,000 values, got 10,001"):
         linear().learn_one([1.0], np.zeros(limits.OUTPUTS + 1))
+
+
+def test_keys_have_characters_up_to_the_limit():
+    fleet = Fleet(linear())
+    fleet.learn_one("k" * limits.KEY_CHARACTERS, [1.0], 1.0)
+
+    with pytest.raises(TypeError, match="a key must be text of at most 1,000 characters"):
+        fleet.learn_one("k" * (limits.KEY_CHARACTERS + 1), [1.0], 1.0)
 
 
 def test_a_window_of_the_largest_size_costs_nothing_before_it_fills():

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <new>
 #include <stdexcept>
 #include <vector>
 
@@ -60,9 +61,11 @@ class DriftMeter {
   }
 
  private:
-  void note(std::int64_t t) {
+  void note(std::int64_t t) try {
     if (changes_.size() == kMost) changes_.erase(changes_.begin());
     changes_.push_back({t, std::sqrt(1 + kTolerance + excess_ / double(rising_))});
+  } catch (const std::bad_alloc&) {
+    // Without memory it is counted and not listed: a row that was learned is learned.
   }
 
   void exchange_changes(Archive& archive) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "archive.hpp"
+#include "prepare/scaling.hpp"
 
 namespace elman {
 
@@ -63,15 +64,20 @@ class Quantiles {
     ++count_;
     largest_ = std::max(std::abs(error), largest_ * (1 - kFadeOfLargest));
     const double weight = std::max(1 / double(count_), kFade);
+    const double fine = Moments::kFine * error;
     variance_ +=
-        (std::min(error * error, count_ > kFirst ? kLimit * variance_ : HUGE_VAL) - variance_) * weight;
+        (std::min(fine * fine, count_ > kFirst ? kLimit * variance_ : HUGE_VAL) - variance_) * weight;
   }
 
   void exchange(Archive& archive) {
     const Limits counts = Limits::within(Limits::kLargestCount);
     archive.vector("quantiles", quantiles_.data(), {"level", kLevels}, counts);
     archive.vector("missing_below", missing_.data(), {"level", kLevels}, counts);
-    archive.value("error_variance", variance_, Limits::up_to(kAbsurd * kAbsurd));
+    constexpr double kUnit = Moments::kFine * Moments::kFine;
+    const bool former = archive.has_part("error_variance", false);  // in the target's units
+    archive.value(former ? "error_variance" : "error_fine_variance", variance_,
+                  Limits::up_to(Moments::kFine * kAbsurd * (Moments::kFine * kAbsurd)));
+    if (former) variance_ *= kUnit;
     archive.value("largest_error", largest_, Limits::up_to(kAbsurd));
     archive.value("error_count", count_);
   }
@@ -91,12 +97,12 @@ class Quantiles {
   static constexpr double kFadeOfLargest = 0.001;
   // Errors between an answer and the day its own is known: by how many the two ways of moving are halved.
   static constexpr double kCalm = 300, kCalmInsistence = 20;
-  static constexpr double kAbsurd = 1e100;     // its square is still a number
+  static constexpr double kAbsurd = Moments::kAbsurd;
   static constexpr double kSmallest = 1e-200;  // so that an error of 0 lies between the quantiles of zeros
 
   // The quantiles as they are read and judged: those further out never lie within the others.
   std::array<double, kLevels> errors() const {
-    const double unit = std::sqrt(variance_) + kSmallest;
+    const double unit = std::sqrt(variance_) / Moments::kFine + kSmallest;
     const double patience = std::min(kPatience, 6 + 0.2 * std::sqrt(double(count_)));
     std::array<double, kLevels> at;
     for (std::size_t j = 0; j < kLevels; ++j) {
@@ -122,7 +128,7 @@ class Quantiles {
   std::array<double, kLevels> quantiles_ = {-2.576, -2.326, -1.96, -1.645, -1.282, -0.674,
                                             0.674,  1.282,  1.645, 1.96,   2.326,  2.576};
   std::array<double, kLevels> missing_ = {};  // errors below each quantile that its level asks for and lacks
-  double variance_ = 0, largest_ = 0;
+  double variance_ = 0, largest_ = 0;         // the variance in fine units, as that of Moments
   std::int64_t count_ = 0;
 };
 

@@ -13,11 +13,12 @@ namespace elman {
 // What repeats: a number of rows, or a span of the calendar.
 enum class Cycle : std::int64_t { none, counted, day, week, year };
 
-constexpr double kDay = 86400, kWeek = 7 * kDay;
+constexpr double kDay = 86400, kWeek = 7 * kDay, kMostDays = 1e14;
 
 // Share of the year that has passed, by the Gregorian calendar.
 inline double share_of_year(double time) {
   const double days = std::floor(time / kDay);
+  if (!(std::abs(days) < kMostDays)) return 0;  // beyond these a year is not told from the next
   double year = std::floor(1970 + days / 365.2425);
   const auto first_day = [](double y) {  // of year y, in days since 1970-01-01
     const double before = y - 1;
@@ -43,13 +44,15 @@ struct Season {
   int period = 0;
 
   bool exists() const { return cycle != Cycle::none; }
+  // Whether a slot is known by its stamp; by its number otherwise.
+  bool tells(double time) const { return cycle != Cycle::counted && !std::isnan(time); }
   bool operator==(const Season& other) const { return cycle == other.cycle && period == other.period; }
 
   // A stamp may lie up to a quarter of a step before its slot begins, and no stamp on the grid or half-way
   // between is on the border of two slots.
   int slot(std::int64_t position, double time) const {
     if (cycle == Cycle::none) return 0;
-    if (cycle == Cycle::counted) return int(position % period);
+    if (!tells(time)) return int(position % period);
     const double share = cycle == Cycle::day    ? share_of_day(time)
                          : cycle == Cycle::week ? share_of_week(time)
                                                 : share_of_year(time);
@@ -62,6 +65,8 @@ using Seasons = std::array<Season, 2>;
 // The step between rows, found from their stamps, and the seasons that the calendar has for such a step.
 class Clock {
  public:
+  static constexpr double kLatest = 1e30;  // seconds: no stamp is later, however long a series goes on
+
   bool runs() const { return step_ > 0; }
   double step() const { return step_; }
   double now() const { return now_; }
@@ -113,11 +118,12 @@ class Clock {
   }
 
   void exchange(Archive& archive) {
-    archive.value("clock_step", step_);
-    archive.targets("clock_now", &now_, {"one", 1}, {"one", 1}, 1);
-    archive.vector("clock_differences", differences_.data(), {"difference", kRemembered});
+    archive.value("clock_step", step_, Limits::up_to(kLatest));
+    archive.value("clock_now", now_, Limits::within(kLatest).or_unknown());
+    archive.vector("clock_differences", differences_.data(), {"difference", kRemembered},
+                   Limits::up_to(kLatest));
     archive.value("clock_count", count_);
-    if (step_ < 0) throw std::invalid_argument("the step of the clock is negative");
+    archive.require(!(runs() && std::isnan(now_)), "a clock runs and shows no time");
   }
 
  private:

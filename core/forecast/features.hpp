@@ -42,16 +42,20 @@ constexpr int kProducts = 4;  // terms of the calendar that a covariate ahead is
 
 // Mean and deviation of a column, the past fading after kMemory rows.
 struct Spread {
-  static constexpr double kMemory = 10000, kAbsurd = 1e100;
+  static constexpr double kMemory = 10000;
   double count = 0, mean = 0, variance = 0;
 
   void observe(double value, double memory = kMemory) {
     if (std::isnan(value)) return;
-    value = std::clamp(value, -kAbsurd, kAbsurd);
+    value = std::clamp(value, -History::kAbsurd, History::kAbsurd);
     count += 1;
     const double weight = 1 / std::min(count, memory), difference = value - mean;
     mean += difference * weight;
     variance += (difference * (value - mean) - variance) * weight;
+  }
+  bool is_possible() const {
+    return count >= 0 && count <= Limits::kLargestCount && std::abs(mean) <= History::kAbsurd &&
+           variance >= 0 && variance <= 4 * History::kAbsurd * History::kAbsurd;
   }
   // Never zero: of a column that has not varied any unit will do.
   double deviation() const {
@@ -62,9 +66,13 @@ struct Spread {
 
 // The units of a moment.
 struct Measure {
+  static constexpr double kSmallest = 1e-165;  // the root of the smallest number is larger
   double mean = 0, deviation = 1;
   double of(double value) const { return (value - mean) / deviation; }
   double restore(double z) const { return mean + deviation * z; }
+  bool is_possible() const {
+    return std::abs(mean) <= History::kAbsurd && deviation >= kSmallest && deviation <= 2 * History::kAbsurd;
+  }
 };
 
 // A row ahead of an origin: its distance and, where rows have stamps, its time.
@@ -76,6 +84,8 @@ struct Ahead {
 // All that is remembered of the series itself.
 class Series {
  public:
+  static constexpr double kLargestFeature = 1e6;  // in deviations; beyond it is cut
+
   const History& history() const { return history_; }
   const Seasons seasons() const { return {memories_[0].season(), memories_[1].season()}; }
   const Clock& clock() const { return clock_; }
@@ -124,63 +134,66 @@ class Series {
   }
 
   // The features of an origin at the newest row, kOfOrigin numbers.
-  template <class T>
-  void origin_features(const Measure& unit, T* out) const {
+  void origin_features(const Measure& unit, float* out) const {
     *out++ = 1;
     for (int lag = 0; lag < feature::kNLags; ++lag)
-      *out++ = T(unit.of(history_.value(std::min<std::int64_t>(lag, history_.rows() - 1))));
-    for (const double mean : means_) *out++ = T(unit.of(mean));
+      *out++ = shown(unit.of(history_.value(std::min<std::int64_t>(lag, history_.rows() - 1))));
+    for (const double mean : means_) *out++ = shown(unit.of(mean));
     const double newest = history_.value(0);
     for (const SeasonMemory& memory : memories_) {
       const int now = memory.season().exists() ? memory.slot_of(history_, 0) : 0;
-      *out++ = T(unit.of(memory.before_last(now, newest)));
-      *out++ = T(memory.deviation() / unit.deviation);
-      *out++ = T(memory.deviation_before() / unit.deviation);
-      *out++ = T(memory.profile(now) / unit.deviation);
+      *out++ = shown(unit.of(memory.before_last(now, newest)));
+      *out++ = shown(memory.deviation() / unit.deviation);
+      *out++ = shown(memory.deviation_before() / unit.deviation);
+      *out++ = shown(memory.profile(now) / unit.deviation);
     }
     for (const SeasonMemory& memory : memories_)
-      *out++ = T(unit.of(memory.season().exists() ? memory.level() : newest));
+      *out++ = shown(unit.of(memory.season().exists() ? memory.level() : newest));
   }
 
   // The features of the row ahead besides calendar and covariates, 2 kNTarget numbers.
-  template <class T>
-  void target_features(const Measure& unit, const Ahead& row, T* out) const {
+  void target_features(const Measure& unit, const Ahead& row, float* out) const {
     const double newest = history_.value(0);
     for (int i = 0; i < 2; ++i) {
       const SeasonMemory& memory = memories_[i];
       const int slot = memory.season().exists() ? this->slot(i, row) : 0;
-      *out++ = T(unit.of(memory.last(slot, newest)));
-      *out++ = T(unit.of(memory.before_last(slot, newest)));
-      *out++ = T(unit.of(memory.quick_mean(slot, newest)));
-      *out++ = T(unit.of(memory.slow_mean(slot, newest)));
-      *out++ = T(memory.profile(slot) / unit.deviation);
+      *out++ = shown(unit.of(memory.last(slot, newest)));
+      *out++ = shown(unit.of(memory.before_last(slot, newest)));
+      *out++ = shown(unit.of(memory.quick_mean(slot, newest)));
+      *out++ = shown(unit.of(memory.slow_mean(slot, newest)));
+      *out++ = shown(memory.profile(slot) / unit.deviation);
     }
   }
 
   void exchange(Archive& archive) {
     clock_.exchange(archive);
     history_.exchange(archive);
+    const Limits values = Limits::within(History::kAbsurd), expected = Limits::within(10 * History::kAbsurd);
     archive.value("target_count", spread_.count);
     archive.value("target_mean", spread_.mean);
     archive.value("target_variance", spread_.variance);
-    archive.value("target_level", level_);
+    archive.require(spread_.is_possible(), "moments are out of range");
+    archive.value("target_level", level_, values);
     archive.value("known", known_);
-    archive.value("lowest_seen", lowest_);
-    archive.value("highest_seen", highest_);
-    archive.vector("means", means_.data(), {"rate", feature::kNMeans});
+    archive.value("lowest_seen", lowest_, values);
+    archive.value("highest_seen", highest_, values);
+    archive.require(lowest_ <= highest_, "the lowest value is above the highest");
+    archive.require(known_ == 0 || history_.rows() > 0, "values are known of rows that never came");
+    archive.vector("means", means_.data(), {"rate", feature::kNMeans}, expected);
     for (std::size_t i = 0; i < 2; ++i) memories_[i].exchange(archive, "season" + std::to_string(i) + ".");
-    if (spread_.variance < 0 || spread_.count < 0) throw std::invalid_argument("a variance is negative");
   }
 
  private:
   void observe(double y) {
     spread_.observe(y, kSpreadMemory);
     level_ +=
-        (std::clamp(y, -Spread::kAbsurd, Spread::kAbsurd) - level_) / std::min(spread_.count, kLevelMemory);
+        (std::clamp(y, -History::kAbsurd, History::kAbsurd) - level_) / std::min(spread_.count, kLevelMemory);
     lowest_ = known_ == 0 ? y : std::min(lowest_, y);
     highest_ = known_ == 0 ? y : std::max(highest_, y);
     ++known_;
   }
+
+  static float shown(double value) { return float(std::clamp(value, -kLargestFeature, kLargestFeature)); }
 
   // The level that values are measured from follows the series more closely than the unit of measure.
   static constexpr double kLevelMemory = 1000, kSpreadMemory = 3000;

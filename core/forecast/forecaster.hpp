@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -57,6 +58,10 @@ class Forecaster {
         calendar_(kCalendarTerms),
         opinions_(std::size_t(std::max(plain_.n_members(), ahead_ ? ahead_->n_members() : 0))),
         scratch_trails_(std::max(plain_.trail_size(), ahead_ ? ahead_->trail_size() : 0)) {
+    // What takes memory takes it here: a row is learned whole.
+    rows_ahead_.reserve(std::size_t(H_));
+    now_.reserve(std::size_t(nx_));
+    trail_.reserve(ahead_ ? ahead_->trail_size() : 0);
     std::fill(known_ahead_.begin(), known_ahead_.end(), 1);
     for (Buffer<float>* memory : {&errors_, &errors_ahead_}) {
       *memory = Buffer<float>(memory == &errors_ || ahead_ ? std::size_t(n_remembered()) * H_ : 0);
@@ -74,7 +79,9 @@ class Forecaster {
   // Takes the next row: its value, NaN if it is not known; its covariates, NaN where missing; its stamp, NaN
   // if it has none. Steps that the stamp says were left out are rows of which nothing is known.
   void learn(double y, const double* x, double time) {
-    y = std::clamp(y, -Spread::kAbsurd, Spread::kAbsurd);
+    plain_.reserve_scratch();
+    if (ahead_) ahead_->reserve_scratch();
+    y = std::clamp(y, -History::kAbsurd, History::kAbsurd);
     if (const std::int64_t age = age_of_late_value(time); age > 0 && !std::isnan(y)) {
       series_.correct(age, y);
       return;
@@ -111,17 +118,17 @@ class Forecaster {
 
   // Steps and stamps of the rows ahead, from their stamps, NaN where these are not known: then rows go on
   // regularly.
-  std::vector<Ahead> rows_ahead(const double* times) const {
-    std::vector<Ahead> rows;
+  const std::vector<Ahead>& rows_ahead(const double* times) {
+    rows_ahead_.clear();  // its room is there from the beginning
     Clock clock = series_.clock();
     std::int64_t steps = 0;
     for (int h = 0; h < H_; ++h) {
       const double time = times == nullptr ? NAN : times[h];
       steps += clock.steps_to(time);
       clock.pass(time);
-      rows.push_back({steps, clock.runs() ? clock.now() : NAN});
+      rows_ahead_.push_back({steps, clock.runs() ? clock.now() : NAN});
     }
-    return rows;
+    return rows_ahead_;
   }
 
   // The H rows ahead. `xs`: their covariates [H][covariates], NaN where not known, or null. Changes nothing.
@@ -184,16 +191,19 @@ class Forecaster {
     const Axis covariates{"covariate", std::size_t(nx_)}, remembered{"past", std::size_t(n_remembered())};
     archive.value("samples", samples_);
     archive.value("steps", steps_);
+    archive.require(steps_ <= samples_, "more values are known than rows came");
     series_.exchange(archive);
     finder_.exchange(archive);
     exchange_covariates(archive, covariates);
-    archive.vector("origin_valid", valid_.data(), origins);
-    archive.array("origin_units", units_.data(), origins, {"unit", 2}, 2);
+    const Limits features = Limits::within(Series::kLargestFeature);
+    archive.vector("origin_valid", valid_.data(), origins, Limits::up_to(kSettled));
+    exchange_units(archive, origins);
     archive.array("origin_features", of_origin_.data(), origins, {"feature", feature::kOfOrigin},
-                  feature::kOfOrigin);
-    archive.array("origin_covariates", x_of_origin_.data(), origins, covariates, std::size_t(nx_));
+                  feature::kOfOrigin, features);
+    archive.array("origin_covariates", x_of_origin_.data(), origins, covariates, std::size_t(nx_),
+                  Limits::within(kLargestCovariate));
     archive.array("target_features", of_target_.data(), origins,
-                  {"step and feature", std::size_t(H_) * kOfTarget}, std::size_t(H_) * kOfTarget);
+                  {"step and feature", std::size_t(H_) * kOfTarget}, std::size_t(H_) * kOfTarget, features);
     const std::size_t row = std::size_t(H_) * n_issued();
     archive.array("issued", issued_.data(), origins, {"step and member", row}, row);
     archive.targets("past_errors", errors_.data(), remembered, steps, std::size_t(H_));
@@ -286,7 +296,11 @@ class Forecaster {
     if (!by_calendar && finder_.learn(change)) found = finder_.look(former);
     if (found == former) return;
     const bool another_day = !(found[0] == former[0]);
-    series_.adopt(found);
+    try {
+      series_.adopt(found);
+    } catch (const std::bad_alloc&) {
+      return;  // no memory for a season now; it is looked for again
+    }
     std::fill(valid_.begin(), valid_.end(), 0);
     if (!another_day) return;
     plain_.begin_anew();
@@ -313,7 +327,9 @@ class Forecaster {
     if (rows == 0) return 0;
     const std::size_t origin = place(rows - 1);
     if (!valid_[origin]) return series_.history().value(0);
-    return unit_of(origin).restore(issued(origin, 0)[plain_.n_members()]);
+    const double range = series_.highest() - series_.lowest();
+    return std::clamp(unit_of(origin).restore(issued(origin, 0)[plain_.n_members()]),
+                      series_.lowest() - range, series_.highest() + range);
   }
 
   // The row that has come was ahead of the last H origins.
@@ -476,12 +492,16 @@ class Forecaster {
     static_assert(sizeof(Spread) == 3 * sizeof(double));
     double* data = reinterpret_cast<double*>(covariates_.data());
     archive.array("covariate_moments", data, covariates, {"moment", 3}, 3);
-    archive.vector("known_ahead", known_ahead_.data(), covariates);
+    for (const Spread& each : covariates_) archive.require(each.is_possible(), "moments are out of range");
+    archive.vector("known_ahead", known_ahead_.data(), covariates, Limits::up_to(1));
     now_.resize(std::size_t(nx_));
-    archive.vector("covariates_now", now_.data(), covariates);
-    for (const Spread& each : covariates_)
-      if (each.count < 0 || each.variance < 0)
-        throw std::invalid_argument("a count or a variance is negative");
+    archive.vector("covariates_now", now_.data(), covariates, Limits::within(kLargestCovariate));
+  }
+
+  void exchange_units(Archive& archive, const Axis& origins) {
+    archive.array("origin_units", units_.data(), origins, {"unit", 2}, 2);
+    for (int i = 0; i < H_; ++i)
+      archive.require(!valid_[i] || unit_of(i).is_possible(), "the units of an origin are out of range");
   }
 
   ForecasterOptions options_;
@@ -509,6 +529,7 @@ class Forecaster {
 
   Buffer<double> features_, x_, calendar_, opinions_, scratch_trails_;
   std::vector<double> trail_;
+  std::vector<Ahead> rows_ahead_;
 };
 
 }  // namespace elman

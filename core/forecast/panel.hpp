@@ -117,7 +117,8 @@ class Panel {
       ++next;
     }
     for (Regressions& regressions : regressions_) *next++ = regressions.answer(features, step);
-    for (int m = 0; m < n_members_; ++m) out[m] = std::clamp(out[m], lowest, highest);
+    for (int m = 0; m < n_members_; ++m)  // an opinion that is no number is that of the mean
+      out[m] = std::clamp(std::isnan(out[m]) ? 0.0 : out[m], lowest, highest);
   }
 
   // A step of which nothing is known yet trusts whom the first step trusts.
@@ -141,7 +142,7 @@ class Panel {
     double* errors = &errors_[std::size_t(step) * (n_members_ + 1)];
     for (int m = 0; m <= n_members_; ++m) {
       const double error = scale * ((m < n_members_ ? opinions[m] : mixed) - target);
-      errors[m] += rate * (error * error - errors[m]);
+      errors[m] += rate * (std::min(error * error, kLargestError) - errors[m]);
     }
   }
   // Another season was found: who is good at which step is open again, and so are the times of day.
@@ -149,6 +150,10 @@ class Panel {
     mixtures_.assign(std::size_t(horizon_), StepTrust(members_));
     std::fill(learned_.begin(), learned_.end(), 0);
     uncertainty_.forget_buckets();
+  }
+  void reserve_scratch() const {
+    for (const auto& network : networks_) network->reserve_scratch();
+    for (const Regressions& each : regressions_) each.reserve_scratch();
   }
   void learn_networks(const double* features, double target) {
     for (const auto& network : networks_) network->learn(features, target);
@@ -158,7 +163,8 @@ class Panel {
     PrefixedArchive own(archive, prefix);
     const Axis steps{"step", std::size_t(horizon_)};
     own.vector("learned", learned_.data(), steps);
-    own.array("errors", errors_.data(), steps, and_all_, std::size_t(n_members_ + 1));
+    own.array("errors", errors_.data(), steps, and_all_, std::size_t(n_members_ + 1),
+              Limits::up_to(kLargestError));
     uncertainty_.exchange(own);
     for (int h = 0; h < horizon_; ++h) {
       PrefixedArchive step(own, "step" + std::to_string(h + 1) + ".");
@@ -178,7 +184,7 @@ class Panel {
  private:
   static constexpr int kMostNetworks = 3;
   static constexpr int kMostProducts = 16;  // covariates; with more of them their products are left out
-  static constexpr double kErrorRate = 0.002;
+  static constexpr double kErrorRate = 0.002, kLargestError = 1e300;
 
   void simple(const double* features, double* out) const {
     const double* target0 = features + feature::kTarget;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -46,6 +47,11 @@ class Regressions {
     return out;
   }
 
+  // Takes the memory that learning needs in this thread; only this may fail.
+  void reserve_scratch() const {
+    for (const auto& step : steps_) step->scratch.reserve();
+  }
+
   // An error far beyond the usual ones teaches no more than one at that limit.
   void learn(const double* features, int step, double target) {
     Step& s = *steps_[step];
@@ -64,10 +70,10 @@ class Regressions {
     for (std::size_t h = 0; h < steps_.size(); ++h) {
       PrefixedArchive own(archive, prefix + std::to_string(h + 1) + ".");
       Step& s = *steps_[h];
-      s.readout.parameters().exchange(own, "", s.readout.weights());
+      s.readout.parameters().exchange(own, "", s.readout.weights(), Limits::within(kLargestWeight));
       s.fit.exchange(own);
       own.value("count", s.count);
-      own.value("mean_square", s.mean_square);
+      own.value("mean_square", s.mean_square, Limits::up_to(std::numeric_limits<double>::max()));
     }
   }
 

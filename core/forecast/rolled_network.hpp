@@ -100,11 +100,15 @@ class RolledNetwork {
     network_.forward(0);
   }
 
+  // Takes the memory that learning needs in this thread; only this may fail.
+  void reserve_scratch() const { network_.scratch.reserve(); }
+
   void exchange(Archive& archive) {
     archive.value("samples", samples_);
     archive.value("steps", steps_);
-    network_.recurrence.exchange(archive, "", network_.recurrence.weights);
-    network_.readout.parameters().exchange(archive, "", network_.readout.weights());
+    const Limits weights = Limits::within(kLargestWeight);
+    network_.recurrence.exchange(archive, "", network_.recurrence.weights, weights);
+    network_.readout.parameters().exchange(archive, "", network_.readout.weights(), weights);
     network_.cell->exchange_state(archive);
     filter_.exchange(archive, network_);
     Window<T>& window = network_.window;
@@ -114,7 +118,8 @@ class RolledNetwork {
       throw std::invalid_argument("window_size is out of range");
     window.resize(int(size));
     const Axis samples{"sample", std::size_t(size)};
-    archive.array("window_inputs", window.inputs(), samples, inputs_, inputs_.size());
+    archive.array("window_inputs", window.inputs(), samples, inputs_, inputs_.size(),
+                  Limits::within(kLargestInput));
     archive.targets("window_targets", window.targets(), {"output", 1}, samples, window.target_step());
   }
 

@@ -9,6 +9,7 @@
 
 #include "archive.hpp"
 #include "forecast/calendar.hpp"
+#include "forecast/history.hpp"
 #include "simd/buffer.hpp"
 
 namespace elman {
@@ -50,11 +51,13 @@ class SeasonFinder {
 
   void exchange(Archive& archive) {
     const Axis lags{"lag", std::size_t(kLags)};
-    archive.vector("changes", changes_.data(), {"change", std::size_t(2 * kLags)});
-    archive.vector("products", products_.data(), lags);
+    const Limits changes = Limits::within(100 * History::kAbsurd);
+    archive.vector("changes", changes_.data(), {"change", std::size_t(2 * kLags)}, changes);
+    archive.vector("products", products_.data(), lags,
+                   Limits::within(kMemory * changes.highest * changes.highest));
     archive.value("changes_at", at_);
     archive.value("changes_count", count_);
-    archive.value("changes_size", size_);
+    archive.value("changes_size", size_, Limits::up_to(changes.highest));
     archive.value("next_look", next_look_);
     if (at_ >= kLags) throw std::invalid_argument("the place of the last change is out of range");
   }
@@ -65,6 +68,7 @@ class SeasonFinder {
 
   // With its share of the products that a lag has seen.
   double correlation(int lag) const {
+    if (lag >= kLags) return 0;  // a season of the calendar may be longer
     const double seen = double(std::max<std::int64_t>(count_ - lag, 1)) / double(count_);
     const double share = count_ < kMemory ? seen : 1;
     return products_[0] > 0 ? products_[std::size_t(lag)] / (products_[0] * share) : 0;

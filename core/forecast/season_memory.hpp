@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "archive.hpp"
 #include "forecast/calendar.hpp"
@@ -21,10 +22,12 @@ class SeasonMemory {
 
   // Begins anew with another season and learns it from what is remembered.
   void adopt(const Season& season, const History& history, std::int64_t rows) {
+    Buffer<double> slots(std::size_t(kFields) * season.period);  // which may fail, before anything changes
     *this = SeasonMemory();
     season_ = season;
-    slots_ = Buffer<double>(std::size_t(kFields) * season.period);
-    for (std::int64_t age = std::min(rows, history.unbroken()) - 1; age >= 0; --age) absorb(history, age);
+    slots_ = std::move(slots);
+    for (std::int64_t age = std::min(rows, history.unbroken()) - 1; age >= 0; --age)
+      if (season.cycle == Cycle::counted || season.tells(history.time(age))) absorb(history, age);
   }
 
   // Takes in the row of that age, in the order of time; of a value that is not known only that it was there.
@@ -75,10 +78,18 @@ class SeasonMemory {
       slots_ = Buffer<double>(std::size_t(kFields) * std::size_t(period));
     }
     own.array("slots", slots_.data(), {"field", kFields}, {"slot", std::size_t(period)}, std::size_t(period));
-    own.value("level", level_);
-    own.value("deviation", deviation_);
-    own.value("deviation_before", deviation_before_);
-    own.value("begun", begun_);
+    const Limits values = Limits::within(100 * History::kAbsurd);
+    own.value("level", level_, values);
+    own.value("deviation", deviation_, values);
+    own.value("deviation_before", deviation_before_, values);
+    own.value("begun", begun_, Limits::up_to(1));
+    for (int slot = 0; slot < period; ++slot) {
+      for (const Field f : {kCount, kProfileCount})
+        own.require(field(f, slot) >= 0 && field(f, slot) <= Limits::kLargestCount,
+                    "a slot of a season has come fewer than 0 times");
+      for (const Field f : {kLast, kBeforeLast, kQuickMean, kSlowMean, kProfile})
+        own.require(values.allow(field(f, slot)), "a slot of a season is out of range");
+    }
   }
 
  private:

@@ -35,7 +35,8 @@ class StepTrust {
   void learn(const double* forecasts, double issued, double target, double scale) {
     const double slope = 2 * (issued - target) * scale * scale;
     for (std::size_t m = 0; m < regret_.size(); ++m) {
-      const double r = slope * (issued - forecasts[m]);
+      double r = slope * (issued - forecasts[m]);
+      r = std::isnan(r) ? 0 : std::clamp(r, -kLargestGain, kLargestGain);
       regret_[m] = kDiscount * regret_[m] + r;
       variation_[m] = kDiscount * variation_[m] + r * r;
       range_ = std::max(range_, std::abs(r));
@@ -45,15 +46,18 @@ class StepTrust {
 
   void exchange(Archive& archive) {
     archive.vector("regret", regret_.data(), members_);
-    archive.vector("variation", variation_.data(), members_);
-    archive.value("range", range_);
-    if (range_ < 0 || std::any_of(variation_.begin(), variation_.end(), [](double v) { return v < 0; }))
-      throw std::invalid_argument("the variation of a member's regret is negative");
+    archive.vector("variation", variation_.data(), members_,
+                   Limits::up_to(kMostGains * kLargestGain * kLargestGain));
+    archive.value("range", range_, Limits::up_to(kLargestGain));
+    for (const double regret : regret_)
+      archive.require(std::abs(regret) <= kMostGains * range_, "a regret is larger than its gains");
     weigh();
   }
 
  private:
   static constexpr double kDiscount = 0.9997;
+  static constexpr double kMostGains = 1.01 / (1 - kDiscount);  // that a discounted sum may come to
+  static constexpr double kLargestGain = 1e100;
 
   void weigh() {
     double sum = 0;

@@ -74,7 +74,9 @@ class Uncertainty {
       // While h forecasts are open all of their errors are judged by about the same quantiles.
       const double early = std::min(std::pow(double(count_[step]), -0.6), kMostOpen / (step + 1));
       const double rate = std::max(kRate, early);
-      for (std::size_t j = 0; j < kLevels; ++j) q[j] += rate * (kLevel[j] - (z <= issued[1 + j] ? 1 : 0));
+      for (std::size_t j = 0; j < kLevels; ++j)
+        q[j] = std::clamp(q[j] + rate * (kLevel[j] - (z <= issued[1 + j] ? 1 : 0)), -kLargestQuantile,
+                          kLargestQuantile);
     }
     if (size > 0) {
       double& share = shares_[std::size_t(step) * kBuckets + bucket];
@@ -93,11 +95,11 @@ class Uncertainty {
   void exchange(Archive& archive) {
     const Axis steps{"step", std::size_t(horizon_)};
     archive.vector("error_counts", count_.data(), steps);
-    archive.vector("error_sizes", size_.data(), steps);
-    archive.array("error_quantiles", quantiles_.data(), steps, {"level", kLevels}, kLevels);
-    archive.array("error_shares", shares_.data(), steps, {"time of day", kBuckets}, kBuckets);
-    for (const double size : size_)
-      if (size < 0) throw std::invalid_argument("the size of errors is negative");
+    archive.vector("error_sizes", size_.data(), steps, Limits::up_to(kAbsurd));
+    archive.array("error_quantiles", quantiles_.data(), steps, {"level", kLevels}, kLevels,
+                  Limits::within(kLargestQuantile));
+    archive.array("error_shares", shares_.data(), steps, {"time of day", kBuckets}, kBuckets,
+                  Limits::up_to(kLimit));
   }
 
  private:
@@ -106,6 +108,7 @@ class Uncertainty {
   static constexpr double kFirstWidth = 1.5;
   static constexpr double kRate = 0.02, kMostOpen = 1.5, kFade = 0.01, kShareRate = 0.04, kLimit = 10;
   static constexpr double kSmallestShare = 0.1, kAbsurd = 1e100;
+  static constexpr double kLargestQuantile = 1e6;  // in units that grow with the errors
 
   // The quantiles as they are issued: those further out never lie within the others.
   std::array<double, kLevels> ordered(int step) const {

@@ -12,13 +12,14 @@
 #include <vector>
 
 #include "archive.hpp"
+#include "prepare/scaling.hpp"
 
 namespace elman {
 
 // A mean in which the newest of many values keeps a little weight, so that it follows a level that changes.
 struct FadingMean {
   static constexpr double kMemory = 1000;
-  static constexpr double kAbsurd = 1e100;  // as for Moments
+  static constexpr double kAbsurd = Moments::kAbsurd;
 
   double count = 0, mean = 0;
 

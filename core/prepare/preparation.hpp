@@ -40,7 +40,7 @@ struct Unit {
   // What 1 is in the units of the stream.
   double size() const { return scaled ? moments.deviation() : 1; }
   // The target's variance in these units.
-  double variance() const { return scaled ? 1 : moments.variance; }
+  double variance() const { return scaled ? 1 : moments.variance(); }
 };
 
 // The unit of an output after a target was taken, and whether it is that of a new regime.

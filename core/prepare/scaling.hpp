@@ -20,26 +20,33 @@ struct Moments {
   static constexpr double kLimit = 10;        // of what networks see, in standard deviations
   static constexpr double kOutlier = 20;      // in standard deviations
   static constexpr double kFault = 1000;      // in standard deviations
-  static constexpr double kAbsurd = 1e100;    // its square is still a number
+  static constexpr double kAbsurd = 1e125;    // its square is still a number in fine units, and eight of them
   static constexpr double kFarthest = 1e30;   // in standard deviations; its fourth power is still a number
   static constexpr double kConstant = 1e-15;  // a spread below this share of the mean is rounding
 
-  double count = 0, mean = 0, variance = 0;
+  // Squares are kept in units so fine that those of numbers from 1e-175 to 1e125 are numbers. The unit is a
+  // power of two, so that no result depends on it.
+  static constexpr double kFine = 9671406556917033397649408.0;  // 2^83
 
+  double count = 0, mean = 0, fine_variance = 0;
+
+  double variance() const { return fine_variance / kFine / kFine; }
   // Whether some values can have led to this.
   bool is_possible() const {
-    if (count == 0) return mean == 0 && variance == 0;
+    if (count == 0) return mean == 0 && fine_variance == 0;
     return count >= 1 && count == std::floor(count) && count <= Limits::kLargestCount &&
-           std::abs(mean) <= 2 * kAbsurd && is_possible_variance(variance);
+           std::abs(mean) <= 2 * kAbsurd && is_possible_variance(fine_variance);
   }
-  static bool is_possible_variance(double square) { return square >= 0 && square <= 8 * kAbsurd * kAbsurd; }
+  static bool is_possible_variance(double fine) {
+    return fine >= 0 && fine <= 8 * (kFine * kAbsurd) * (kFine * kAbsurd);
+  }
 
-  double deviation() const { return std::sqrt(variance); }
+  double deviation() const { return std::sqrt(fine_variance) / kFine; }
 
   void observe(double value) {
     if (std::isnan(value)) return;
     value = std::clamp(value, -kAbsurd, kAbsurd);
-    if (count >= 2 && variance > 0) {
+    if (count >= 2 && fine_variance > 0) {
       const double reach = (is_fault(value) ? kLimit : kOutlier) * deviation();
       value = std::clamp(value, mean - reach, mean + reach);
     }
@@ -47,7 +54,7 @@ struct Moments {
     const double weight = 1 / std::min(count, kMemory);
     const double difference = value - mean;
     mean += difference * weight;
-    variance += (difference * (value - mean) - variance) * weight;
+    fine_variance += (kFine * difference * (kFine * (value - mean)) - fine_variance) * weight;
   }
 
   // Whether the column has varied by more than rounding.
@@ -80,7 +87,7 @@ struct Regime {
   static constexpr double kSurprising = 50;  // in standard deviations
 
   Moments moments, surprises;
-  double usual_variance = 0;  // before the surprises
+  double usual_variance = 0;  // before the surprises, in fine units
 
   bool is_possible() const {
     return moments.is_possible() && surprises.is_possible() && Moments::is_possible_variance(usual_variance);
@@ -94,12 +101,12 @@ struct Regime {
       surprises = {};
       return false;
     }
-    if (surprises.count == 0) usual_variance = moments.variance;
+    if (surprises.count == 0) usual_variance = moments.fine_variance;
     moments.observe(value);
     surprises.observe(value);
     if (surprises.count < kConvinced) return false;
     // A few values that happen to lie close together do not say that the spread has become small.
-    moments = {kConvinced, surprises.mean, std::max(surprises.variance, usual_variance)};
+    moments = {kConvinced, surprises.mean, std::max(surprises.fine_variance, usual_variance)};
     surprises = {};
     return true;
   }
@@ -116,10 +123,18 @@ inline void exchange_regimes(Archive& archive, const std::string& kind, const Ax
   constexpr std::size_t n = 7, of_moments = 3;
   static_assert(sizeof(Regime) == n * sizeof(double) && sizeof(Moments) == of_moments * sizeof(double));
   double* data = reinterpret_cast<double*>(regimes.data());
-  archive.array(kind + "_moments", data, axis, {"moment", of_moments}, n);
-  archive.array(kind + "_surprises", data + of_moments, axis, {"moment", n - of_moments}, n);
-  for (const Regime& regime : regimes)
+  const bool former =
+      archive.has_part(kind + "_moments", false);  // whose variances are in the column's units
+  const std::string name = former ? kind : kind + "_fine";
+  archive.array(name + "_moments", data, axis, {"moment", of_moments}, n);
+  archive.array(name + "_surprises", data + of_moments, axis, {"moment", n - of_moments}, n);
+  for (Regime& regime : regimes) {
+    if (former)
+      for (double* variance :
+           {&regime.moments.fine_variance, &regime.surprises.fine_variance, &regime.usual_variance})
+        *variance *= Moments::kFine * Moments::kFine;
     archive.require(regime.is_possible(), "the moments of a column are out of range");
+  }
 }
 
 }  // namespace elman

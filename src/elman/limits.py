@@ -15,6 +15,15 @@ PENDING = 10_000_000
 LAGS = 1_000
 """Past targets of each output that a model sees."""
 
+HORIZON = 1_000
+"""Rows ahead that a `Forecaster` says."""
+
+SEASON = 2_100
+"""Rows of a season's period."""
+
+STAMP_SECONDS = 1_000_000_000_000
+"""Between a row's time and 1970, before or after: some 31,700 years."""
+
 WINDOW = 1_000_000
 """Samples that an update looks at: `window` or `lookback` of a training."""
 
@@ -29,6 +38,9 @@ VARIANCE = 1e12
 
 FORGETTING = 1e-6
 """The least weight that least squares may give a sample relative to the next one."""
+
+KEY_CHARACTERS = 1_000
+"""Of a fleet's key that is a text."""
 
 STATE_BYTES = 2**31
 """Of a saved model or run."""

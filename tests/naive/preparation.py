@@ -28,7 +28,7 @@ class Shown:
         """Take the target of a row in."""
         if math.isnan(value):
             return
-        value = clamp(value, -1e100, 1e100)
+        value = clamp(value, -1e125, 1e125)
         self.lowest = min(self.lowest, value) if self.n else value
         self.highest = max(self.highest, value) if self.n else value
         self.n += 1

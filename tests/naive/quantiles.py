@@ -66,7 +66,7 @@ class Quantiles:
         error is judged by the quantiles that were `given` with its answer, if there were any, and moves them
         by less the more errors have come since.
         """
-        error = min(max(error, -1e100), 1e100)
+        error = min(max(error, -1e125), 1e125)
         errors, count = given or self.given()
         if self.count >= 2:
             number = self.count - 1  # of this error among those that move quantiles

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from elman import limits
 from elman.models import tables
 from elman.models.coded import Coded
 from elman.models.together import Batch, Model
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_KEY = 2**63
 _KEY_RULE = "a key must be a str, or an int of 64 bits"
+_TEXT_RULE = f"a key must be text of at most {limits.KEY_CHARACTERS:,} characters"
 
 
 @dataclass(frozen=True)
@@ -48,19 +50,32 @@ class Keys:
 
 def check_key(key: Any) -> Any:
     """Return a key as it is kept; an error for what cannot be one."""
-    if isinstance(key, np.generic):
-        key = key.item()
+    key = plain_key(key)
     reason = wrong_key(key)
     if reason is not None:
         raise TypeError(reason)
     return key
 
 
+def plain_key(key: Any) -> Any:
+    """Return a key of NumPy as Python's."""
+    return key.item() if isinstance(key, np.generic) else key
+
+
 def wrong_key(key: Any) -> str | None:
     """Say what is wrong with a key, if anything is."""
-    if type(key) is str or (type(key) is int and -MOST_KEY <= key < MOST_KEY):
+    if type(key) is int and -MOST_KEY <= key < MOST_KEY:
         return None
+    if type(key) is str:
+        return (
+            None if len(key) <= limits.KEY_CHARACTERS and is_text(key) else f"{_TEXT_RULE}, got {key[:50]!r}"
+        )
     return f"{_KEY_RULE}, got {key!r} of type {type(key).__name__}"
+
+
+def is_text(key: str) -> bool:
+    """Whether a str is text that can be written; one with half of a surrogate pair is not."""
+    return key.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in key)
 
 
 def listed_keys(keys: Any) -> list[Any]:
@@ -75,7 +90,7 @@ def listed_keys(keys: Any) -> list[Any]:
             )
         listed = array.tolist()
     if any(issubclass(kind, np.generic) for kind in set(map(type, listed))):
-        listed = [key.item() if isinstance(key, np.generic) else key for key in listed]
+        listed = [plain_key(key) for key in listed]
     return listed
 
 

@@ -15,8 +15,6 @@ from elman.fleets import _file
 if TYPE_CHECKING:
     from elman.fleets._file import Entry
 
-_MAGIC = b"SQLite format 3\x00"
-
 
 @dataclass(frozen=True)
 class Contents:
@@ -32,8 +30,7 @@ class Contents:
 
 def is_fleet(path: str | os.PathLike[str]) -> bool:
     """Whether a file is a database, as that of a fleet is, and not the bytes of a model."""
-    with Path(path).open("rb") as file:
-        return file.read(len(_MAGIC)) == _MAGIC
+    return _file.is_database(Path(path))
 
 
 def contents(path: str | os.PathLike[str]) -> Contents:

@@ -173,8 +173,8 @@ class OnDisk:
                 del self._held[key]
 
     def _read(self, key: Any) -> Any:
-        state = self._file.state(key)
         try:
+            state = self._file.state(key)
             return None if state is None else load_any(state)
         except ValueError as error:
             raise ValueError(f"the model of key {key!r} cannot be read: {error}") from error

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _APPLICATION = 0x656C6D6E  # "elmn", by which SQLite's file is known as ours
 _FORMAT = 1
+_MAGIC = b"SQLite format 3\x00"
 _SCHEMA = """
 CREATE TABLE notes(name TEXT PRIMARY KEY, content BLOB NOT NULL);
 CREATE TABLE keys(id INTEGER PRIMARY KEY, key NOT NULL UNIQUE, rows INTEGER NOT NULL, error REAL);
@@ -72,7 +73,7 @@ class FleetFile:
         do("PRAGMA synchronous = FULL")
         if new:
             do("BEGIN IMMEDIATE")
-            for statement in _SCHEMA.strip().split(";\n"):
+            for statement in _SCHEMA.strip().rstrip(";").split(";\n"):
                 do(statement)
             do(f"PRAGMA application_id = {_APPLICATION}")
             do(f"PRAGMA user_version = {_FORMAT}")
@@ -93,15 +94,18 @@ class FleetFile:
 
     def state(self, key: Any) -> bytes | None:
         """Return the bytes of the model of a key."""
-        found = self._do("SELECT state FROM states JOIN keys USING (id) WHERE key = ?", (key,)).fetchone()
-        return None if found is None else bytes(found[0])
+        query = "SELECT state FROM keys LEFT JOIN states USING (id) WHERE key = ?"
+        found = self._do(query, (key,)).fetchone()
+        return None if found is None else _blob(found[0])
 
     def __contains__(self, key: Any) -> bool:
         return self._do("SELECT 1 FROM keys WHERE key = ?", (key,)).fetchone() is not None
 
     def noted(self, name: str) -> bytes | None:
         """Return what was noted under a name."""
-        return noted(self._database, name)
+        self._check_process()
+        with self._named_errors():
+            return noted(self._database, name)
 
     # Writing
 
@@ -166,7 +170,7 @@ def named_errors(path: str) -> Iterator[None]:
         raise OSError(error.errno, error.strerror, path) from error
     except sqlite3.DatabaseError as error:
         kind = getattr(error, "sqlite_errorname", "")
-        if kind in {"SQLITE_NOTADB", "SQLITE_CORRUPT"}:
+        if kind.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
             raise ValueError(f"{path}: not a fleet, or damaged: {error}") from error
         raise OSError(errno.EIO, f"SQLite says: {error}", path) from error
     except ValueError as error:
@@ -177,12 +181,20 @@ def connect(path: Path, *, read_only: bool = False, immutable: bool = False) -> 
     """Open a database; transactions are begun and ended by hand."""
     if not read_only:
         new = not path.exists() or path.stat().st_size == 0
+        if not new and not is_database(path):  # a file of a few bytes SQLite would take for a new one
+            raise ValueError("not a fleet, or damaged: file is not a database")
         database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         if new:
             database.execute("PRAGMA page_size = 8192")
         return database
     address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' * immutable}"
     return sqlite3.connect(address, uri=True, isolation_level=None)
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file begins as one of SQLite does."""
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
 
 
 def is_new(database: sqlite3.Connection) -> bool:
@@ -197,14 +209,31 @@ def check(database: sqlite3.Connection) -> None:
     version = database.execute("PRAGMA user_version").fetchone()[0]
     if version != _FORMAT:
         raise ValueError(f"the fleet has format {version}, this elman reads {_FORMAT}")
+    made = {sql for (sql,) in database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+    if made != set(_SCHEMA.strip().rstrip(";").split(";\n")):  # no trigger and no view of somebody else
+        raise ValueError("damaged: its tables are not those of a fleet")
 
 
 def entries(database: sqlite3.Connection) -> list[Entry]:
     """Return all keys, in the order in which they were first written."""
-    return [Entry(*row) for row in database.execute("SELECT key, rows, error FROM keys ORDER BY id")]
+    found = [Entry(*row) for row in database.execute("SELECT key, rows, error FROM keys ORDER BY id")]
+    for key, rows, error in found:
+        learned = type(rows) is int and rows >= 0
+        if not (
+            type(key) in {str, int} and learned and (error is None or (type(error) is float and error >= 0))
+        ):
+            raise ValueError(f"damaged: its key {key!r} has learned {rows!r} rows with an error of {error!r}")
+    return found
 
 
 def noted(database: sqlite3.Connection, name: str) -> bytes | None:
     """Return what was noted under a name."""
     found = database.execute("SELECT content FROM notes WHERE name = ?", (name,)).fetchone()
-    return None if found is None else bytes(found[0])
+    return None if found is None else _blob(found[0])
+
+
+def _blob(value: Any) -> bytes:
+    """Return what a column of bytes holds; SQLite lets a column hold anything."""
+    if not isinstance(value, bytes):
+        raise ValueError(f"damaged: it holds {type(value).__name__} where bytes should be")  # noqa: TRY004 - of a file
+    return value

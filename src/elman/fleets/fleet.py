@@ -170,12 +170,13 @@ class Fleet:
 
     def __contains__(self, key: Any) -> bool:
         with self._lock:
+            key = _batches.plain_key(key)
             return _batches.wrong_key(key) is None and key in self._home
 
     def __getitem__(self, key: Any) -> Any:
         """Return the model of a key; what is done to it is done to the fleet."""
         with self._lock:
-            model = self._home.hand_out(key) if key in self else None
+            model = self._home.hand_out(_batches.plain_key(key)) if key in self else None
         if model is None:
             raise KeyError(key)
         return model
@@ -185,7 +186,7 @@ class Fleet:
         with self._lock:
             if key not in self:
                 raise KeyError(key)
-            self._home.remove(key)
+            self._home.remove(_batches.plain_key(key))
 
     # One row of one key
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from elman import state
+from elman.arguments import instance, whole_number
 from elman.evaluate import Prequential
 from elman.fleets.refused import Refused
 from elman.models.coded import Coded
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from elman.tables import Block
 
 _FORMAT = 1
+_MOST = 2**52
 _NOTE = "run"
 
 
@@ -73,9 +76,14 @@ class FleetRun:
         content = fleet.noted(_NOTE)
         if content is None:
             return None
-        found = json.loads(content)
-        if found["format"] != _FORMAT:
-            raise ValueError(f"the run has format {found['format']}, this elman reads {_FORMAT}")
+        with state.damaged_if_rejected():
+            found = json.loads(content)
+            if found["format"] != _FORMAT:
+                raise ValueError(f"the run has format {found['format']}, this elman reads {_FORMAT}")
+            return cls._read(fleet, found)
+
+    @classmethod
+    def _read(cls, fleet: Fleet, found: dict[str, Any]) -> FleetRun:
         run = cls(fleet, found["setup"], found["names"], found["target"], found["columns"], found["kinds"])
         run.rows, run.answered, run.output_size = (
             found[name] for name in ("rows", "answered", "output_size")
@@ -83,7 +91,31 @@ class FleetRun:
         run.position = Position(found["samples"], found["checksum"])
         run.open = {key: _unknown(row) for key, row in found["open"].items()}
         run.scores = {key: Prequential([totals]) for key, totals in found["scores"].items()}
+        run._check_meaning()
         return run
+
+    def _check_meaning(self) -> None:
+        """Raise unless what was read can have been saved."""
+        for name in (*self.names, *self.targets):
+            instance("a name", name, str)
+        if len(set(self.names)) < len(self.names):
+            raise ValueError("two of its inputs have the same name")
+        for name, value in (
+            ("rows", self.rows),
+            ("answered", self.answered),
+            ("output_size", self.output_size),
+            ("samples", self.position.samples),
+            ("checksum", self.position.checksum),
+        ):
+            whole_number(name, value, at_least=0, at_most=_MOST)
+        instance("setup", self.setup, dict)
+        instance("columns", self.columns, dict)
+        if any(row.shape != (len(self.names),) or np.isinf(row).any() for row in self.open.values()):
+            raise ValueError("an open question is none of its rows")
+        if sum(score.totals[0, 0] for score in self.scores.values()) > self.rows:
+            raise ValueError("more errors were counted than there are rows")
+        if any(self.kinds) and len(self.kinds) != len(self.names):
+            raise ValueError("its inputs are of other kinds")
 
     def save(self) -> None:
         """Write everything to the file, as of this moment."""
@@ -102,7 +134,7 @@ class FleetRun:
             "open": {key: _known(row) for key, row in self.open.items()},
             "scores": {key: score.totals[0].tolist() for key, score in self.scores.items()},
         }
-        self.fleet.note(_NOTE, json.dumps(noted, allow_nan=False).encode())
+        self.fleet.note(_NOTE, json.dumps(noted).encode())  # errors of giants may be infinite
         self.fleet.save()
 
     def learn(self, block: Block) -> Answered:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elman import limits
 from elman.models import _frames
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def seconds(time: Any) -> float:
     if isinstance(time, datetime):
         if time != time:  # noqa: PLR0124 - pandas.NaT
             return math.nan
-        return (time.replace(tzinfo=None) - _EPOCH).total_seconds()
+        return (time.replace(tzinfo=None) - _EPOCH).total_seconds()  # of the years 1 to 9999
     if isinstance(time, str):
         try:
             return seconds(datetime.fromisoformat(time))
@@ -43,10 +44,7 @@ def seconds(time: Any) -> float:
         return float(_of_datetimes(np.array([time]))[0])
     if isinstance(time, bool) or not hasattr(time, "__float__"):
         raise TypeError(f"time must be a stamp, got {time!r} of type {type(time).__name__}: {_RULE}")
-    number = float(time)
-    if math.isinf(number):
-        raise ValueError(f"time must be finite, got {number}")
-    return number
+    return float(_within_limit(np.array([float(time)]))[0])
 
 
 def all_seconds(times: Any, n: int) -> Float64:
@@ -63,10 +61,7 @@ def all_seconds(times: Any, n: int) -> Float64:
     if array.dtype.kind == "M":
         return _of_datetimes(array)
     if array.dtype.kind in "fiu":
-        whole = array.astype(np.float64)
-        if np.isinf(whole).any():
-            raise ValueError("times must be finite")
-        return whole
+        return _within_limit(array.astype(np.float64))
     return np.array([seconds(time) for time in array.tolist()], dtype=np.float64)
 
 
@@ -102,5 +97,17 @@ def dates(stamps: Float64) -> NDArray[np.datetime64]:
 
 def _of_datetimes(array: NDArray[Any]) -> Float64:
     missing = np.isnat(array)
-    found = array.astype("datetime64[us]").astype(np.int64) / 1e6
-    return np.where(missing, math.nan, found)
+    whole = array.astype("datetime64[s]")  # microseconds of a distant year would overflow
+    rest = (array - whole).astype("timedelta64[us]").astype(np.int64) / 1e6
+    return _within_limit(np.where(missing, math.nan, whole.astype(np.int64) + rest))
+
+
+def _within_limit(stamps: Float64) -> Float64:
+    """Return the stamps; a ValueError if one of them is further from 1970 than any date that is meant."""
+    beyond = np.abs(stamps) > limits.STAMP_SECONDS
+    if beyond.any():
+        raise ValueError(
+            f"a time must be at most {limits.STAMP_SECONDS:,} seconds from 1970, got "
+            f"{stamps[beyond][0]:.15g}: numbers are seconds, not milliseconds or less"
+        )
+    return stamps

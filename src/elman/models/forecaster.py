@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from elman import state
+from elman import limits, state
 from elman._core import core
 from elman.arguments import instance, number, one_of, whole_number
 from elman.models import _stamps
@@ -18,12 +19,11 @@ from elman.models.forecasts import LEVELS, Backtest, Forecast
 from elman.models.standing import Standing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from elman._core import Forecaster as CoreForecaster
     from elman.arrays import Float64
 
-LONGEST_HORIZON, LONGEST_SEASON = 1000, 2100
 _CHUNK = 512  # rows between two looks at Ctrl-C
 
 
@@ -89,9 +89,7 @@ class Forecaster(Locked):
         seed: int | None = 0,
     ) -> None:
         super().__init__()
-        whole_number("horizon", horizon, at_least=1)
-        if horizon > LONGEST_HORIZON:
-            raise ValueError(f"horizon must be at most {LONGEST_HORIZON}, got {horizon!r}")
+        whole_number("horizon", horizon, at_least=1, at_most=limits.HORIZON)
         self.horizon = int(horizon)
         self.season = _checked_season(season)
         self.size = one_of("size", size, ("large", "small"))
@@ -198,17 +196,19 @@ class Forecaster(Locked):
             means = np.empty((len(rows), self.horizon))
             ends = np.empty((len(rows), self.horizon * 2))
             made = begin = 0
-            for columns, table, stop in groups:
-                native = self._fitting(columns)
-                mask = _mask(known, columns)
-                native.set_known_ahead(mask)
-                self._keep(native, columns)
-                while begin < stop:
-                    end = min(begin + _CHUNK, stop)
-                    made += native.run(
-                        values, table, stamps, begin, end, every, any(mask), levels, means[made:], ends[made:]
-                    )
-                    begin = end
+            with self._unchanged_without_memory(len(groups)):
+                for columns, table, stop in groups:
+                    native = self._fitting(columns)
+                    mask = _mask(known, columns)
+                    native.set_known_ahead(mask)
+                    self._keep(native, columns)
+                    while begin < stop:
+                        end = min(begin + _CHUNK, stop)
+                        places = means[made:], ends[made:]
+                        made += native.run(
+                            values, table, stamps, begin, end, every, any(mask), levels, *places
+                        )
+                        begin = end
             if times is not None and len(values):
                 self._dates = _stamps.are_dates(times)
             intervals = ends.reshape(len(rows), self.horizon, 2)
@@ -281,10 +281,8 @@ class Forecaster(Locked):
             if header["kind"] != cls.kind:
                 raise ValueError(f"it is a saved {header['kind']}, not a saved {cls.kind}")
             configuration, shape = header["configuration"], header["shape"]
-            fewest = (
-                40 * configuration["horizon"] ** 2
-                + 4 * configuration["horizon"] * (shape["n_inputs"] or 0) ** 2
-            )
+            horizon, count = configuration["horizon"], shape["n_inputs"] or 0
+            fewest = 4 * horizon * (10 * horizon + count**2)
             if fewest > len(arrays.body):
                 raise ValueError("the sizes in the header are not those of the arrays")
             model = cls(**configuration)
@@ -325,6 +323,13 @@ class Forecaster(Locked):
     # The compiled model behind it
 
     def _new_native(self, n_inputs: int) -> CoreForecaster:
+        # Of each regression at least half a covariance of doubles, for each step and panel.
+        fewest = 4 * self.horizon * (10 * self.horizon + (1 if self.size == "small" else 5) * n_inputs**2)
+        if fewest > limits.STATE_BYTES:
+            raise ValueError(
+                f"a Forecaster of {n_inputs:,} covariates and horizon {self.horizon:,} would have more than "
+                f"the {limits.STATE_BYTES:,} bytes that a saved model may have"
+            )
         return core.Forecaster(
             horizon=self.horizon,
             n_features=n_inputs,
@@ -343,6 +348,19 @@ class Forecaster(Locked):
         native.initialise(seed_words(self.seed))
         native.grow_from(self._native)
         return native
+
+    @contextmanager
+    def _unchanged_without_memory(self, groups: int) -> Iterator[None]:
+        """Go back where there is no memory to grow, with the rows before that learned by a copy."""
+        native, columns = self._native, self._columns
+        if groups > 1:
+            self._native = self._new_native(columns.count or 0)
+            self._native.restore(*native.state())
+        try:
+            yield
+        except MemoryError:
+            self._native, self._columns = native, columns
+            raise
 
     def _keep(self, native: CoreForecaster, columns: Columns) -> None:
         self._native, self._columns = native, columns
@@ -453,9 +471,7 @@ def _checked_season(season: Any) -> tuple[int, ...] | None:
     if len(periods) > 2:
         raise ValueError(f"season must be at most two periods, got {season!r}")
     for period in periods:
-        whole_number("a season's period", period, at_least=2)
-        if period > LONGEST_SEASON:
-            raise ValueError(f"a season's period must be at most {LONGEST_SEASON}, got {period!r}")
+        whole_number("a season's period", period, at_least=2, at_most=limits.SEASON)
     if len(set(periods)) < len(periods):
         raise ValueError(f"the periods of season must differ, got {season!r}")
     return tuple(sorted(int(period) for period in periods))

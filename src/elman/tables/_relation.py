@@ -84,7 +84,8 @@ def connect(*, memory: str) -> Any:
 def relation(source: str, options: ReadingOptions, stack: ExitStack) -> Relation:
     """Return what a source holds: a path, a pattern of paths, or a query."""
     if is_query(source):
-        return _typed(stack.enter_context(connect(memory="1GB")), f"({source.rstrip().rstrip(';')})", source)
+        connection = stack.enter_context(connect(memory="1GB"))
+        return _typed(connection, _one_question(connection, source), source)
     paths = _paths(source)
     looked = _plain.look(paths[0])
     connection = stack.enter_context(connect(memory="100MB" if looked.format == "csv" else "256MB"))
@@ -94,6 +95,22 @@ def relation(source: str, options: ReadingOptions, stack: ExitStack) -> Relation
         compressed = f", compression={_sql.quoted(looked.compression)}"
         return _typed(connection, f"read_json({_list(paths)}, ignore_errors=true{compressed})", source)
     return _csv(connection, source, paths, options, stack)
+
+
+def _one_question(connection: Any, query: str) -> str:
+    """Return a query as something to select from; a ValueError if it is anything but one question.
+
+    A query reads. What would write a file (``COPY``), open a database (``ATTACH``) or fetch something
+    (``INSTALL``) is not run, not even behind a bracket that ends the question early.
+    """
+    with database_errors(query):
+        statements = connection.extract_statements(query)
+    if [statement.type.name for statement in statements] != ["SELECT"]:
+        raise ValueError(
+            f"{query}: a query must be one question, beginning with select, from or with; "
+            "it may not write, attach or install anything"
+        )
+    return f"({statements[0].query.strip().rstrip(';')}\n)"  # a comment may end it
 
 
 def _paths(source: str) -> list[Path]:
