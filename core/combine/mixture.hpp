@@ -81,16 +81,16 @@ class Mixture {
     weigh();
   }
 
-  void exchange(Archive& archive) {
+  // States of former versions have one range for both.
+  void exchange(Archive& archive, bool former = false) {
     const Limits squares = Limits::up_to(kLargestRegret * kLargestRegret);
     archive.vector("regret", regret_.data(), members_, Limits::within(kLargestRegret));
     archive.vector("variation", variation_.data(), members_, squares);
     archive.value("range", range_, squares);
-    // States of former versions have one range for both.
-    if (archive.has_part("recent_range", true))
-      archive.value("recent_range", recent_range_, squares);
-    else
+    if (former)
       recent_range_ = range_;
+    else
+      archive.value("recent_range", recent_range_, squares);
     archive.require(recent_range_ <= range_, "what was gained lately is larger than ever");
     // By Cauchy and Schwarz R² <= V / (1 - g).
     for (std::size_t m = 0; m < regret_.size(); ++m)

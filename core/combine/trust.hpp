@@ -67,7 +67,7 @@ class Trust {
 
   // States of former versions have one mixture, whose sums are in units of `deviation`; 0 for other states.
   void exchange(Archive& archive, double deviation) {
-    fast_.exchange(archive);
+    fast_.exchange(archive, deviation > 0);
     if (deviation > 0) {
       unit_ = deviation;
       slow_.learn_from(fast_);
