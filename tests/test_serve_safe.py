@@ -263,3 +263,42 @@ def test_an_unknown_method_or_protocol_is_refused(connect):
         with contextlib.suppress(HTTPException):  # or the connection is closed
             assert 400 <= client(method, "/streams/pump/rows").status < 500
     assert client.get("/health").status == 200
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("application/json", b'{"X":[' + b",".join([b"[]"] * 60_000) + b"]}"),
+        ("text/csv", b"a,y\n" + b"1,2\n" * 49_000),
+        ("application/x-ndjson", b'{"x":[]}\n' * 22_000),
+    ],
+)
+def test_rows_that_are_short_to_write_and_much_to_hold_are_refused(tmp_path, content_type, body):
+    limits = Limits(body_bytes=200_000, rows=20_000)
+    with served(tmp_path / "store.db", limits=limits) as connect:
+        client = connect()
+        client.put("/streams/pump", SRNN)
+        answer = client.post("/streams/pump/rows", body, Content_Type=content_type)
+
+    assert answer.status == 413
+    assert "send them in parts" in answer.json["error"]
+
+
+def test_rows_that_leave_out_most_of_many_inputs_or_targets_are_refused(tmp_path):
+    with served(tmp_path / "store.db", limits=Limits(cells=100_000)) as connect:
+        client = connect()
+        client.put("/streams/pump")
+        assert client.post("/streams/pump/rows", {"x": {f"f{i}": 1.0 for i in range(200)}}).status == 200
+        inputs = client.post("/streams/pump/rows", {"X": [{}] * 5_000})
+        targets = client.post("/streams/pump/rows", {"X": [{}] * 400, "y": [*[None] * 399, [0.0] * 90]})
+
+    assert (inputs.status, targets.status) == (413, 413)
+
+
+def test_text_of_any_length_among_numbers_takes_no_more_than_itself(tmp_path):
+    with served(tmp_path / "store.db") as connect:
+        client = connect()
+        client.put("/streams/pump", SRNN)
+        answer = client.post("/streams/pump/rows", {"X": [["a" * 1_000_000], *[["b"]] * 50_000]})
+
+    assert answer.status == 200

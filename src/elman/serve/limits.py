@@ -13,9 +13,9 @@ class Limits:
     ----------
     body_bytes, state_bytes
         Of a request, and of one that uploads a state.
-    cells
-        Numbers that the rows of a request stand for, missing ones and the answers included: what is short to
-        write may be much to hold.
+    rows, cells
+        Rows of a request, and numbers that they stand for, missing ones and the answers included: what is
+        short to write may be much to hold.
     features
         Names or places that the rows of one stream may have.
     outputs
@@ -40,6 +40,7 @@ class Limits:
 
     body_bytes: int = 4_000_000
     state_bytes: int = 64_000_000
+    rows: int = 100_000
     cells: int = 10_000_000
     features: int = 1_000
     outputs: int = 100
