@@ -34,8 +34,10 @@ class Limits:
         How many rows back an id or an `Idempotency-Key` is recognised, at the least.
     body_seconds, header_seconds
         How long a client may take to send a request's body, and its first lines.
-    connections
-        Open at a time.
+    connections, watchers
+        Open at a time, and those of them to which events are sent.
+    watcher_seconds
+        How long a watcher may take nothing of what is sent.
     """
 
     body_bytes: int = 4_000_000
@@ -54,3 +56,5 @@ class Limits:
     body_seconds: float = 30.0
     header_seconds: float = 10.0
     connections: int = 1_000
+    watchers: int = 100
+    watcher_seconds: float = 30.0
