@@ -1,5 +1,6 @@
 """Who may do what, and what a hostile client can do: nothing but be refused."""
 
+import asyncio
 import base64
 import contextlib
 import random
@@ -14,6 +15,7 @@ from elman.serve.app import Settings, application
 from elman.serve.limits import Limits
 from elman.serve.store import Store
 from elman.serve.tokens import Tokens
+from elman.serve.watchers import Watched
 from serving import served
 
 SRNN = {"model": "SRNN-WOGD", "options": {"lags": 0, "n_hidden": 5, "window": 20}}
@@ -263,3 +265,117 @@ def test_an_unknown_method_or_protocol_is_refused(connect):
         with contextlib.suppress(HTTPException):  # or the connection is closed
             assert 400 <= client(method, "/streams/pump/rows").status < 500
     assert client.get("/health").status == 200
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("application/json", b'{"X":[' + b",".join([b"[]"] * 60_000) + b"]}"),
+        ("text/csv", b"a,y\n" + b"1,2\n" * 49_000),
+        ("application/x-ndjson", b'{"x":[]}\n' * 22_000),
+    ],
+)
+def test_rows_that_are_short_to_write_and_much_to_hold_are_refused(tmp_path, content_type, body):
+    limits = Limits(body_bytes=200_000, rows=20_000)
+    with served(tmp_path / "store.db", limits=limits) as connect:
+        client = connect()
+        client.put("/streams/pump", SRNN)
+        answer = client.post("/streams/pump/rows", body, Content_Type=content_type)
+
+    assert answer.status == 413
+    assert "send them in parts" in answer.json["error"]
+
+
+def test_rows_that_leave_out_most_of_many_inputs_or_targets_are_refused(tmp_path):
+    with served(tmp_path / "store.db", limits=Limits(cells=100_000)) as connect:
+        client = connect()
+        client.put("/streams/pump")
+        assert client.post("/streams/pump/rows", {"x": {f"f{i}": 1.0 for i in range(200)}}).status == 200
+        inputs = client.post("/streams/pump/rows", {"X": [{}] * 5_000})
+        targets = client.post("/streams/pump/rows", {"X": [{}] * 400, "y": [*[None] * 399, [0.0] * 90]})
+
+    assert (inputs.status, targets.status) == (413, 413)
+
+
+def test_text_of_any_length_among_numbers_takes_no_more_than_itself(tmp_path):
+    with served(tmp_path / "store.db") as connect:
+        client = connect()
+        client.put("/streams/pump", SRNN)
+        answer = client.post("/streams/pump/rows", {"X": [["a" * 1_000_000], *[["b"]] * 50_000]})
+
+    assert answer.status == 200
+
+
+def said(connect, data):
+    """What is answered to bytes before the connection is closed, nothing if it is just closed."""
+    with socket.create_connection(("127.0.0.1", connect.port), timeout=30) as connection:
+        answer = b""
+        with contextlib.suppress(OSError):
+            connection.sendall(data)
+        with contextlib.suppress(OSError):
+            while part := connection.recv(1 << 16):
+                answer += part
+    return answer
+
+
+HEAD = b"GET /health HTTP/1.1\r\nhost: localhost\r\n"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        HEAD + b"x: y\r\n" * 20_000 + b"\r\n",
+        HEAD + b"x: " + b"y" * 100_000 + b"\r\n\r\n",
+        HEAD + b"x: " + b"y" * 1_000_000,
+        (HEAD + b"\r\n") * 1_000,
+    ],
+    ids=["many headers", "a long header", "a header without end", "requests that wait for no answer"],
+)
+def test_more_than_a_request_can_be_is_refused_or_cut_off(connect, data):
+    answer = said(connect, data)
+
+    assert answer.count(b" 200 OK") <= 110
+    assert answer.endswith(b"Invalid HTTP request received.") or b" 200 OK" not in answer
+    assert connect().get("/health").status == 200
+
+
+class Watching:
+    """A service to whom only its watchers matter."""
+
+    def __init__(self, limits):
+        self.limits, self.watchers = limits, 0
+
+
+async def endless():
+    while True:
+        yield b"data: 1\n\n"
+
+
+def test_a_watcher_that_takes_nothing_is_given_up():
+    service = Watching(Limits(watcher_seconds=0.01))
+    sent = []
+
+    async def stuck(message):
+        sent.append(message["type"])
+        if len(sent) > 1:
+            await asyncio.Event().wait()
+
+    async def waiting():
+        return await asyncio.Event().wait()
+
+    scope = {"type": "http", "asgi": {"spec_version": "2.3"}}
+    asyncio.run(Watched(service, endless())(scope, waiting, stuck))
+
+    assert sent == ["http.response.start", "http.response.body"]
+    assert service.watchers == 0
+
+
+def test_too_many_watchers_are_told_to_come_again(tmp_path):
+    with served(tmp_path / "store.db", limits=Limits(watchers=1)) as connect:
+        watching = socket.create_connection(("127.0.0.1", connect.port), timeout=30)
+        watching.sendall(b"GET /events HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        assert watching.recv(100).startswith(b"HTTP/1.1 200")
+        refused = connect().get("/events")
+        watching.close()
+
+    assert (refused.status, refused.headers["retry-after"]) == (429, "10")

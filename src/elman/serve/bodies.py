@@ -86,6 +86,8 @@ def _recognised(body: bytes) -> Format:
 def read_rows(body: bytes, way: How, limits: Limits) -> Rows:
     """Return the rows of a body, or raise the problem that it has."""
     text = text_of(body)
+    if way.format != "json" and text.count("\n") > limits.rows + 1:  # before each of them becomes an object
+        raise _too_many(text.count("\n"), limits)
     if way.format == "csv":
         rows = _csv(text, way)
     elif way.format == "ndjson":
@@ -93,10 +95,16 @@ def read_rows(body: bytes, way: How, limits: Limits) -> Rows:
         rows = _json(lines, way)
     else:
         rows = _json(json_of(text), way)
+    if len(rows) > limits.rows:
+        raise _too_many(len(rows), limits)
     if not len(rows):
         raise Problem(422, "there is no row in the body")
     _check(rows, limits)
     return rows
+
+
+def _too_many(count: int, limits: Limits) -> Problem:
+    return Problem(413, f"{count:,} rows in a request, the limit is {limits.rows:,}: send them in parts")
 
 
 def read_told(body: bytes, way: How, limits: Limits) -> list[tuple[int | str, Any]]:

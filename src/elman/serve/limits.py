@@ -13,9 +13,9 @@ class Limits:
     ----------
     body_bytes, state_bytes
         Of a request, and of one that uploads a state.
-    cells
-        Numbers that the rows of a request stand for, missing ones and the answers included: what is short to
-        write may be much to hold.
+    rows, cells
+        Rows of a request, and numbers that they stand for, missing ones and the answers included: what is
+        short to write may be much to hold.
     features
         Names or places that the rows of one stream may have.
     outputs
@@ -34,12 +34,15 @@ class Limits:
         How many rows back an id or an `Idempotency-Key` is recognised, at the least.
     body_seconds, header_seconds
         How long a client may take to send a request's body, and its first lines.
-    connections
-        Open at a time.
+    connections, watchers
+        Open at a time, and those of them to which events are sent.
+    watcher_seconds
+        How long a watcher may take nothing of what is sent.
     """
 
     body_bytes: int = 4_000_000
     state_bytes: int = 64_000_000
+    rows: int = 100_000
     cells: int = 10_000_000
     features: int = 1_000
     outputs: int = 100
@@ -53,3 +56,5 @@ class Limits:
     body_seconds: float = 30.0
     header_seconds: float = 10.0
     connections: int = 1_000
+    watchers: int = 100
+    watcher_seconds: float = 30.0

@@ -43,7 +43,7 @@ _SECONDS_BEHIND = 1.0
 _BYTES_BEHIND = 16_000_000
 _ENTRIES_BEHIND = 5_000
 _NO_LIMITS = Limits(
-    cells=1 << 60, features=1 << 40, outputs=1 << 40, name_length=1 << 40, model_bytes=1 << 60
+    **dict.fromkeys(("rows", "cells", "features", "outputs", "name_length", "model_bytes"), 1 << 60)
 )
 
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 KIND = "Record"
 RECENT_ROWS = 2_000
-_MOST_UNEVALUATED = 4_000
+_MOST_UNEVALUATED = 4_000  # rows
+_MOST_REQUESTS_UNEVALUATED = 200  # of a row each, which takes more to hold than its numbers
 _MOST_SAMPLES = 256
 _MOST_CHANGES = 200
 _RECENT_TARGETS = 1_000  # over which recent errors and coverage are taken, exponentially
@@ -77,7 +78,8 @@ class Record:
             self._rows += n
             self._n_unevaluated += n
             self._last_time = time
-            if self._n_unevaluated >= _MOST_UNEVALUATED:
+            waiting = len(self._unevaluated)
+            if self._n_unevaluated >= _MOST_UNEVALUATED or waiting >= _MOST_REQUESTS_UNEVALUATED:
                 self._evaluate()
 
     def note_asked(self, time: float, answers: Answers) -> None:

@@ -16,6 +16,7 @@ from elman.serve.problems import Problem
 from elman.serve.requests import parameters, read_body
 from elman.serve.schemas import SetupBody, problems
 from elman.serve.service import NAME
+from elman.serve.watchers import Watched
 
 if TYPE_CHECKING:
     from elman.serve.app import Running
@@ -85,13 +86,13 @@ def _add_service(routes: FastAPI, running: Running) -> None:
     @routes.get(
         "/events",
         response_class=StreamingResponse,
-        responses={200: {"content": {events.MEDIA_TYPE: {}}}} | problems(),
+        responses={200: {"content": {events.MEDIA_TYPE: {}}}} | problems(429),
         tags=["live"],
     )
     async def all_events() -> StreamingResponse:
         """Send all streams at a glance, once a second, as server-sent events."""
         assert running.overview is not None
-        return _event_stream(running.overview.events())
+        return Watched(_service(running), running.overview.events())
 
 
 def _add_streams(routes: FastAPI, running: Running) -> None:
@@ -247,14 +248,14 @@ def _add_questions(routes: FastAPI, running: Running) -> None:
     @routes.get(
         "/streams/{name}/events",
         response_class=StreamingResponse,
-        responses={200: {"content": {events.MEDIA_TYPE: {}}}} | problems(404),
+        responses={200: {"content": {events.MEDIA_TYPE: {}}}} | problems(404, 429),
         tags=["live"],
     )
     async def stream_events(name: Name, output: Output = 0) -> StreamingResponse:
         """Send rows of a stream as they are learned, its errors and its members, as server-sent events."""
         service = _service(running)
         service[name]  # or there is none
-        return _event_stream(events.of_stream(service, name, output))
+        return Watched(service, events.of_stream(service, name, output))
 
 
 def _add_state(routes: FastAPI, running: Running) -> None:
@@ -317,8 +318,3 @@ def _add_page(routes: FastAPI, files: dict[str, Asset]) -> None:
     async def asset(file: Annotated[str, Path(max_length=100)], request: Request) -> Response:
         """Send a file of the page."""
         return sent(file, request)
-
-
-def _event_stream(source: Any) -> StreamingResponse:
-    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(source, media_type=events.MEDIA_TYPE, headers=headers)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 PACKED = "packed"
 """How the log says that a body is that of `Rows.packed`."""
+_MOST_FILLED = 10_000_000  # numbers
 _SIZES = struct.Struct("<qqq")  # rows, inputs, outputs: 0 if targets are not in a list, -1 if none is known
 
 
@@ -66,7 +67,9 @@ class Rows:
     @property
     def outputs(self) -> int:
         """How many targets a row has."""
-        return self.y.shape[1] if isinstance(self.y, np.ndarray) and self.y.ndim == 2 else 1
+        if isinstance(self.y, list):
+            return max((len(y) for y in self.y if isinstance(y, list)), default=1)
+        return 1 if self.y is None or self.y.ndim == 1 else self.y.shape[1]
 
     def target(self, place: int) -> Any:
         """Return what is to be learned of a row, None if nothing of it is known."""
@@ -160,6 +163,8 @@ def _targets(values: list[Any]) -> list[Any] | Float64 | None:
         return None
     if None in values:
         width = next((len(value) for value in values if isinstance(value, list)), None)
+        if len(values) * (width or 1) > _MOST_FILLED:
+            return values  # much more than was sent
         unknown = math.nan if width is None else [math.nan] * width
         values = [unknown if value is None else value for value in values]
     found = _table(values) if isinstance(values[0], list) else _numbers(values)

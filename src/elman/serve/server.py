@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _GRACE_SECONDS = 30
 _KEEP_ALIVE_SECONDS = 75
+_MOST_HEAD_BYTES = 65_536
+_MOST_BYTES_AT_ONCE = 262_144  # that the event loop reads, in which a body may end and a head begin
+_MOST_PIPELINED = 100
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -72,10 +75,25 @@ class Server(uvicorn.Server):
 
 
 class Impatient(HttpToolsProtocol):
-    """Closes a connection whose client does not finish the first lines of a request in time."""
+    """Closes a connection whose client does not finish the head of a request in time, or within reason.
+
+    A connection whose client sends one request after the other without waiting for answers is closed as well:
+    all that were read are held.
+    """
 
     header_seconds = 10.0
     _timer: asyncio.TimerHandle | None = None
+    _head_bytes = 0
+    _bytes_without_head = 0
+
+    def data_received(self, data: bytes) -> None:
+        """Take in what came, unless it is a head without end."""
+        super().data_received(data)
+        self._bytes_without_head += len(data)
+        if self._timer is None:
+            self._bytes_without_head = 0
+        elif self._bytes_without_head > _MOST_HEAD_BYTES + _MOST_BYTES_AT_ONCE:
+            self._give_up()
 
     def connection_made(self, transport: Any) -> None:
         """Wait for the first lines from the beginning."""
@@ -89,8 +107,18 @@ class Impatient(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Wait for the rest of the first lines."""
+        if len(self.pipeline) > _MOST_PIPELINED:
+            raise ValueError("too many requests at once")  # which the parser answers with 400
         self._start_timer()
+        self._head_bytes = 0
         super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take in a header, unless there are too many or they are too long."""
+        self._head_bytes += len(name) + len(value) + 4
+        if self._head_bytes > _MOST_HEAD_BYTES:
+            raise ValueError("too many headers")
+        super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Leave the rest to whoever reads the body."""

@@ -37,6 +37,7 @@ class Service:
         self._streams = {kept.name: self._live(kept) for kept in store.streams()}
         self._coming: set[str] = set()
         self.stopping = asyncio.Event()
+        self.watchers = 0
         self.started = time.time()
 
     def _live(self, kept: Kept) -> Live:

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 _LOOKED_AT = 1 << 20
 _GZIP, _ZSTANDARD, _PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
+_OTHERS = {
+    b"BZh": ("compressed by bzip2", "unpack it first, by bunzip2"),
+    b"\xfd7zXZ": ("compressed by xz", "unpack it first, by unxz"),
+    b"7z\xbc\xaf": ("a 7-Zip archive", "unpack it first"),
+    b"\xd0\xcf\x11\xe0": ("an old spreadsheet", "save its table as CSV"),
+    b"<!doctype": ("a web page", "get the file that it links to"),
+    b"<html": ("a web page", "get the file that it links to"),
+}
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
@@ -55,6 +63,9 @@ def look(path: Path) -> Looked:
             first = unpacked.read(_LOOKED_AT)
     if first[:2] == b"PK":
         raise ValueError(f"{path} is a zip archive or a spreadsheet: save its table as CSV or Parquet")
+    for mark, (what, advice) in _OTHERS.items():
+        if first.lstrip()[: len(mark)].lower() == mark.lower():
+            raise ValueError(f"{path} is {what}: {advice}")
     form = "json" if first.lstrip()[:1] in (b"{", b"[") else "csv"
     if form == "csv" and b"\0" in first and _marked(first) is None and not _is_utf16(first):
         raise ValueError(f"{path} is no table that can be read: CSV, Parquet and JSON are")
