@@ -66,6 +66,13 @@ class Past {
     settled_[at] = when;
   }
 
+  // The targets of a row as networks see them, or null.
+  const double* targets_of(std::int64_t row) const {
+    const std::size_t at = find(row);
+    if (at == rows_.size() || settled_[at] == 0) return nullptr;
+    return numbers_.data() + at * step() + columns_.count();
+  }
+
   // Successive rows, `step` numbers apart: the columns of each and behind them its targets.
   struct Stretch {
     double* numbers;
