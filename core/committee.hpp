@@ -292,7 +292,7 @@ class Committee {
     steps_ += known;
     if (known && past_.is_kept()) {
       past_.settle(row, &chunk.targets[at], when);
-      note_neighbours(row, &chunk.labelled[at]);
+      if (row < samples_) note_target_before(row, &chunk.labelled[at]);
     }
     double* states = ticket != nullptr ? ticket->states.data() : nullptr;
     Ticket* after = questions_.find(row + 1);
@@ -301,12 +301,10 @@ class Committee {
     chunk.judgements.push_back({ticket, y});
   }
 
-  void note_neighbours(std::int64_t row, Labelled* labelled) const {
-    const double *before = past_.targets_of(row - 1), *after = past_.targets_of(row + 1);
-    for (int k = 0; k < n_outputs_; ++k) {
-      if (before != nullptr) labelled[k].before = before[k];
-      if (after != nullptr) labelled[k].after = after[k];
-    }
+  // The row before that of a question is at hand as long as the question is, unless nobody looks back.
+  void note_target_before(std::int64_t row, Labelled* labelled) const {
+    const double* before = past_.reach().all > 1 ? past_.targets_of(row - 1) : nullptr;
+    for (int k = 0; before != nullptr && k < n_outputs_; ++k) labelled[k].before = before[k];
   }
 
   // After n rows were taken, and truths told: everybody learns.
@@ -385,10 +383,9 @@ class Committee {
     std::atomic<std::size_t> next = 0;
     const auto work = [&] {
       for (std::size_t s = next++; s < seats_.size(); s = next++)
-        seats_[s].learner->run(
-            {chunk.events, rows_of(chunk, seats_[s]), chunk.targets.data(), past_, looks_of(chunk, s),
-             chunk.again.data()},
-            seats_[s].own, forecasts_of(chunk, s, 0));
+        seats_[s].learner->run({chunk.events, rows_of(chunk, seats_[s]), chunk.targets.data(), past_,
+                                looks_of(chunk, s), chunk.again.data()},
+                               seats_[s].own, forecasts_of(chunk, s, 0));
     };
     share(n > kWorthAThread ? std::min(threads, int(seats_.size())) - 1 : 0, work);
   }

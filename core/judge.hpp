@@ -176,9 +176,8 @@ class Judge {
 
   void note_succession(int k, double y, const Labelled& labelled) {
     const Unit& unit = labelled.unit;
-    for (const double other : {labelled.before, labelled.after})
-      if (!std::isnan(other) && unit.moments.varies())
-        cautions_[k].see_succession(square(unit.standardise(y) - other) / unit.variance());
+    if (std::isnan(labelled.before) || !unit.moments.varies()) return;
+    cautions_[k].see_succession(square(unit.standardise(y) - labelled.before) / unit.variance());
   }
 
   void note_error(int k, int m, double squared) {

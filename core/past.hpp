@@ -29,6 +29,7 @@ class Past {
   bool is_kept() const { return is_kept_; }
   void clear() { *this = Past(columns_, double_precision_, reach_); }
   const Columns& columns() const { return columns_; }
+  const Reach& reach() const { return reach_; }
 
   // From now on rows are kept: there is room for rows (newest - n, newest], nothing known of them.
   void begin(std::int64_t newest, std::size_t n) {

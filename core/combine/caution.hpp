@@ -53,12 +53,12 @@ class Caution {
   }
 
  private:
-  static constexpr double kBelieved = 10;   // pairs of equal targets that are believed before any was seen
-  static constexpr double kMemory = 1000;   // pairs
+  static constexpr double kBelieved = 10;  // pairs of equal targets that are believed before any was seen
+  static constexpr double kMemory = 1000;  // pairs
   static constexpr double kMostDifferent = 10;
-  static constexpr double kFade = 0.03;     // share of the newest error in the age
-  static constexpr double kSameAge = 10;    // rows that hardly matter
-  static constexpr double kTried = 2;       // ages of the knowledge after which half of the caution is left
+  static constexpr double kFade = 0.03;   // share of the newest error in the age
+  static constexpr double kSameAge = 10;  // rows that hardly matter
+  static constexpr double kTried = 3;     // ages of the knowledge after which half of the caution is left
 
   std::int64_t pairs_ = 0, count_ = 0, judged_ = 0;
   double difference_ = 0;  // half the squared one, over the variance: 1 where targets do not know each other
