@@ -1,4 +1,4 @@
-"""How much wider an interval must be where answers are made of older knowledge than those that were judged."""
+"""How much wider an interval must be where answers are older than those that were judged."""
 
 import math
 

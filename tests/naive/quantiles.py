@@ -85,7 +85,8 @@ class Quantiles:
                 errors = self.errors
             surplus = [level - (error <= at) for level, at in zip(LEVELS, errors, strict=True)]
             self.quantiles = [q + step * s for q, s in zip(self.quantiles, surplus, strict=True)]
-            self.missing = [n + s * math.exp(-late / 100) / (1 + late / 20) for n, s in zip(self.missing, surplus, strict=True)]
+            counts = math.exp(-late / 100) / (1 + late / 20)
+            self.missing = [n + counts * s for n, s in zip(self.missing, surplus, strict=True)]
         self.count += 1
         self.largest = max(abs(error), 0.999 * self.largest)
         square = error**2 if self.count <= 2 else min(error**2, 25 * self.variance)
