@@ -20,6 +20,7 @@ class SeasonFinder {
 
   // Takes the change of the series from one row to the next. True if it is time to look.
   bool learn(double change) {
+    change = std::clamp(change, -kLargest, kLargest);
     size_ += (std::abs(change) - size_) / std::min(double(count_ + 1), kMemory);
     const double limit = kLimit * size_;
     change = std::clamp(change, -limit, limit);
@@ -51,7 +52,7 @@ class SeasonFinder {
 
   void exchange(Archive& archive) {
     const Axis lags{"lag", std::size_t(kLags)};
-    const Limits changes = Limits::within(100 * History::kAbsurd);
+    const Limits changes = Limits::within(kLargest);
     archive.vector("changes", changes_.data(), {"change", std::size_t(2 * kLags)}, changes);
     archive.vector("products", products_.data(), lags,
                    Limits::within(kMemory * changes.highest * changes.highest));
@@ -63,6 +64,7 @@ class SeasonFinder {
   }
 
  private:
+  static constexpr double kLargest = 1e126;  // of a change: products of two are numbers
   static constexpr std::int64_t kLags = 768;
   static constexpr double kMemory = 4000, kLimit = 5, kBetter = 1.3;
 
