@@ -22,19 +22,11 @@
 #include "arrays.hpp"
 #include "committee.hpp"
 #include "gil.hpp"
+#include "members.hpp"
 #include "rows.hpp"
 #include "streamed.hpp"
 
 namespace {
-
-// Of a cell, a training or a readout: its name and its numbers.
-using NamedPart = std::pair<std::string, std::map<std::string, std::vector<double>>>;
-// Number, window, cell, training, readout, and whether it sees the last targets and the features.
-using NamedMember = std::tuple<int, int, NamedPart, NamedPart, NamedPart, bool, bool>;
-
-constexpr const char* kFeatureKinds[] = {"number", "date", "datetime", "category"};
-
-elman::Part part(const NamedPart& named) { return {named.first, elman::Options(named.second)}; }
 
 class NativeModel final : public Streamed {
  public:
@@ -271,17 +263,6 @@ class NativeModel final : public Streamed {
   std::vector<double> row_;
 };
 
-// What the features of a row hold, by their names.
-std::vector<elman::FeatureKind> feature_kinds(const std::vector<std::string>& named) {
-  std::vector<elman::FeatureKind> kinds;
-  for (const std::string& each : named) {
-    const auto found = std::find(std::begin(kFeatureKinds), std::end(kFeatureKinds), each);
-    require(found != std::end(kFeatureKinds), "there is no such kind of features");
-    kinds.push_back(elman::FeatureKind(found - std::begin(kFeatureKinds)));
-  }
-  return kinds;
-}
-
 void construct(NativeModel* self, const std::vector<std::string>& features, int n_outputs, int lags,
                bool scale, bool logistic, bool double_precision, bool joint, double lowest, double highest,
                const std::vector<NamedMember>& members) {
@@ -296,11 +277,7 @@ void construct(NativeModel* self, const std::vector<std::string>& features, int 
                                   joint,
                                   lowest,
                                   highest,
-                                  {}};
-  for (const auto& [number, window, cell, training, readout, lagged, featured] : members) {
-    require(number >= 0 && window > 0, "a window is out of range");
-    options.members.push_back({number, window, part(cell), part(training), part(readout), lagged, featured});
-  }
+                                  member_options(members)};
   new (self) NativeModel(std::make_shared<const elman::CommitteeOptions>(std::move(options)));
 }
 

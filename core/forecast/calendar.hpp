@@ -113,16 +113,18 @@ class Clock {
   }
 
   void exchange(Archive& archive) {
-    archive.value("clock_step", step_);
-    archive.targets("clock_now", &now_, {"one", 1}, {"one", 1}, 1);
-    archive.vector("clock_differences", differences_.data(), {"difference", kRemembered});
+    archive.value("clock_step", step_, Limits::up_to(kLargestStamp));
+    archive.value("clock_now", now_, Limits::within(kLargestStamp).or_unknown());
+    archive.vector("clock_differences", differences_.data(), {"difference", kRemembered},
+                   Limits::up_to(2 * kLargestStamp));
     archive.value("clock_count", count_);
-    if (step_ < 0) throw std::invalid_argument("the step of the clock is negative");
+    archive.require(!runs() || !std::isnan(now_), "a clock that runs shows no time");
   }
 
  private:
   static constexpr std::size_t kRemembered = 15;
   static constexpr double kTolerance = 0.02, kMostSteps = 1e9;
+  static constexpr double kLargestStamp = 1e16;  // those of rows are a thousandth of it at most
   static constexpr double kMonth = 365.2425 * kDay / 12, kQuarter = 365.2425 * kDay / 4;
 
   // Months and quarters differ in length.

@@ -53,6 +53,8 @@ struct Spread {
     mean += difference * weight;
     variance += (difference * (value - mean) - variance) * weight;
   }
+  static Limits moments() { return Limits::within(1e201); }  // of all three
+
   // Never zero: of a column that has not varied any unit will do.
   double deviation() const {
     const double found = std::sqrt(std::max(variance, 0.0));
@@ -63,8 +65,12 @@ struct Spread {
 // The units of a moment.
 struct Measure {
   double mean = 0, deviation = 1;
-  double of(double value) const { return (value - mean) / deviation; }
+  double of(double value) const { return limited((value - mean) / deviation); }
+  double of_difference(double value) const { return limited(value / deviation); }
   double restore(double z) const { return mean + deviation * z; }
+
+  static constexpr double kFarthest = 1e9;  // what is further away is no measure of anything
+  static double limited(double z) { return std::clamp(z, -kFarthest, kFarthest); }
 };
 
 // A row ahead of an origin: its distance and, where rows have stamps, its time.
@@ -134,9 +140,9 @@ class Series {
     for (const SeasonMemory& memory : memories_) {
       const int now = memory.season().exists() ? memory.slot_of(history_, 0) : 0;
       *out++ = T(unit.of(memory.before_last(now, newest)));
-      *out++ = T(memory.deviation() / unit.deviation);
-      *out++ = T(memory.deviation_before() / unit.deviation);
-      *out++ = T(memory.profile(now) / unit.deviation);
+      *out++ = T(unit.of_difference(memory.deviation()));
+      *out++ = T(unit.of_difference(memory.deviation_before()));
+      *out++ = T(unit.of_difference(memory.profile(now)));
     }
     for (const SeasonMemory& memory : memories_)
       *out++ = T(unit.of(memory.season().exists() ? memory.level() : newest));
@@ -153,23 +159,25 @@ class Series {
       *out++ = T(unit.of(memory.before_last(slot, newest)));
       *out++ = T(unit.of(memory.quick_mean(slot, newest)));
       *out++ = T(unit.of(memory.slow_mean(slot, newest)));
-      *out++ = T(memory.profile(slot) / unit.deviation);
+      *out++ = T(unit.of_difference(memory.profile(slot)));
     }
   }
 
   void exchange(Archive& archive) {
     clock_.exchange(archive);
     history_.exchange(archive);
-    archive.value("target_count", spread_.count);
-    archive.value("target_mean", spread_.mean);
-    archive.value("target_variance", spread_.variance);
-    archive.value("target_level", level_);
+    const Limits values = Limits::within(History::kLargest), count = Limits::up_to(Limits::kLargestCount);
+    archive.value("target_count", spread_.count, count);
+    archive.value("target_mean", spread_.mean, values);
+    archive.value("target_variance", spread_.variance, Limits::up_to(1e201));
+    archive.value("target_level", level_, values);
     archive.value("known", known_);
-    archive.value("lowest_seen", lowest_);
-    archive.value("highest_seen", highest_);
-    archive.vector("means", means_.data(), {"rate", feature::kNMeans});
+    archive.value("lowest_seen", lowest_, values);
+    archive.value("highest_seen", highest_, values);
+    archive.vector("means", means_.data(), {"rate", feature::kNMeans}, values);
     for (std::size_t i = 0; i < 2; ++i) memories_[i].exchange(archive, "season" + std::to_string(i) + ".");
-    if (spread_.variance < 0 || spread_.count < 0) throw std::invalid_argument("a variance is negative");
+    archive.require(lowest_ <= highest_ && known_ <= history_.position() + 1 && spread_.count == double(known_),
+                    "what was seen of the series contradicts itself");
   }
 
  private:

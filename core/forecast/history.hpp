@@ -15,6 +15,7 @@ namespace elman {
 class History {
  public:
   static constexpr std::int64_t kLength = Season::kLongest + 12;
+  static constexpr double kLargest = 1e101;  // values, and what was expected in their place
 
   History() : values_(kLength), times_(kLength), known_(kLength) {}
 
@@ -61,8 +62,9 @@ class History {
     archive.value("history_rows", rows_);
     archive.value("history_steps", position_);
     archive.value("history_first", first_);
-    archive.vector("history_values", values_.data(), {"past", std::size_t(kLength)});
-    archive.vector("history_known", known_.data(), {"past", std::size_t(kLength)});
+    archive.vector("history_values", values_.data(), {"past", std::size_t(kLength)},
+                   Limits::within(kLargest));
+    archive.vector("history_known", known_.data(), {"past", std::size_t(kLength)}, Limits::up_to(1));
     archive.targets("history_times", times_.data(), {"one", 1}, {"past", std::size_t(kLength)}, kLength);
     if (first_ > rows_ || position_ + 1 < rows_)
       throw std::invalid_argument("the rows of the past are miscounted");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "archive.hpp"
+#include "forecast/features.hpp"
 #include "options.hpp"
 #include "readout/least_squares.hpp"
 #include "readout/readout.hpp"
@@ -63,10 +64,10 @@ class Regressions {
     for (std::size_t h = 0; h < steps_.size(); ++h) {
       PrefixedArchive own(archive, prefix + std::to_string(h + 1) + ".");
       Step& s = *steps_[h];
-      s.readout.parameters().exchange(own, "", s.readout.weights());
+      s.readout.parameters().exchange(own, "", s.readout.weights(), Limits::within(kLargestWeight));
       s.fit.exchange(own);
       own.value("count", s.count);
-      own.value("mean_square", s.mean_square);
+      own.value("mean_square", s.mean_square, Limits::up_to(4 * Measure::kFarthest * Measure::kFarthest));
     }
   }
 

@@ -103,8 +103,9 @@ class RolledNetwork {
   void exchange(Archive& archive) {
     archive.value("samples", samples_);
     archive.value("steps", steps_);
-    network_.recurrence.exchange(archive, "", network_.recurrence.weights);
-    network_.readout.parameters().exchange(archive, "", network_.readout.weights());
+    const Limits weights = Limits::within(kLargestWeight), inputs = Limits::within(kLargestInput);
+    network_.recurrence.exchange(archive, "", network_.recurrence.weights, weights);
+    network_.readout.parameters().exchange(archive, "", network_.readout.weights(), weights);
     network_.cell->exchange_state(archive);
     filter_.exchange(archive, network_);
     Window<T>& window = network_.window;
@@ -114,8 +115,9 @@ class RolledNetwork {
       throw std::invalid_argument("window_size is out of range");
     window.resize(int(size));
     const Axis samples{"sample", std::size_t(size)};
-    archive.array("window_inputs", window.inputs(), samples, inputs_, inputs_.size());
-    archive.targets("window_targets", window.targets(), {"output", 1}, samples, window.target_step());
+    archive.array("window_inputs", window.inputs(), samples, inputs_, inputs_.size(), inputs);
+    archive.array("window_targets", window.targets(), {"output", 1}, samples, window.target_step(),
+                  Limits::within(2 * Measure::kFarthest).or_unknown());
   }
 
   void restored() {

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - of whatever wall clock the stamps are
 _MONTH = 365.2425 * 86400 / 12
+_FURTHEST = 1e13  # seconds: some 300,000 years
 _RULE = "a time is a datetime, a numpy.datetime64, an ISO text or a number of seconds"
 
 
@@ -44,8 +45,7 @@ def seconds(time: Any) -> float:
     if isinstance(time, bool) or not hasattr(time, "__float__"):
         raise TypeError(f"time must be a stamp, got {time!r} of type {type(time).__name__}: {_RULE}")
     number = float(time)
-    if math.isinf(number):
-        raise ValueError(f"time must be finite, got {number}")
+    _refuse_far(np.array([number]))
     return number
 
 
@@ -64,10 +64,15 @@ def all_seconds(times: Any, n: int) -> Float64:
         return _of_datetimes(array)
     if array.dtype.kind in "fiu":
         whole = array.astype(np.float64)
-        if np.isinf(whole).any():
-            raise ValueError("times must be finite")
+        _refuse_far(whole)
         return whole
     return np.array([seconds(time) for time in array.tolist()], dtype=np.float64)
+
+
+def _refuse_far(stamps: Float64) -> None:
+    far = stamps[np.abs(stamps) > _FURTHEST]
+    if len(far):
+        raise ValueError(f"a time must be a number of seconds within {_FURTHEST:g}, got {far[0]:g}")
 
 
 def are_dates(time: Any) -> bool | None:

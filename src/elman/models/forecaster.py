@@ -10,11 +10,12 @@ import numpy as np
 from elman import state
 from elman._core import core
 from elman.arguments import instance, number, one_of, whole_number
+from elman.configuration.sizes import members_of, names
 from elman.models import _stamps
 from elman.models._locked import Locked
-from elman.models._model import check_coverage, checked_seed, seed_words
+from elman.models._model import check_coverage, checked_seed, described, seed_words
 from elman.models._rows import Columns, Outputs
-from elman.models.forecasts import LEVELS, Backtest, Forecast
+from elman.models.forecasts import LEVELS, SUM_COVERAGE, Backtest, Forecast
 from elman.models.standing import Standing
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from elman.arrays import Float64
 
 LONGEST_HORIZON, LONGEST_SEASON = 1000, 2100
+_LAGS = 6  # past values that the committee for the next row sees
 _CHUNK = 512  # rows between two looks at Ctrl-C
 
 
@@ -100,7 +102,7 @@ class Forecaster(Locked):
             raise ValueError(f"lowest must not be above highest, got {lowest!r} and {highest!r}")
         self.seed = checked_seed(seed)
         self._columns = Columns()
-        self._native = self._new_native(0)
+        self._native = self._new_native(self._columns)
         self._native.initialise(seed_words(self.seed))
         self._dates: bool | None = None  # whether stamps are dates
 
@@ -152,9 +154,9 @@ class Forecaster(Locked):
         whole_number("n", n, at_least=1)
         ahead = self.forecast(xs, times)
         with self._lock:
-            return ahead.paths(
-                n, self._native.past_errors(xs is not None and bool(self._columns.count)), seed
-            )
+            known = xs is not None and bool(self._columns.count)
+            width = self._native.width_of_sum(known, SUM_COVERAGE)
+            return ahead.paths(n, self._native.past_errors(known), width, seed)
 
     def run(
         self,
@@ -301,8 +303,8 @@ class Forecaster(Locked):
             raise ValueError(f"{count!r} covariates cannot have the names {names!r}")
         if dates is not None:
             instance("dates", dates, bool)
-        columns = Columns(count, None if names is None else tuple(names))
-        native = self._new_native(columns.count or 0)
+        columns = Columns(count, None if names is None else tuple(names), tuple(shape.get("kinds", ())))
+        native = self._new_native(columns)
         native.restore(arrays.table, arrays.body)
         self._native, self._columns, self._dates = native, columns, dates
 
@@ -324,11 +326,16 @@ class Forecaster(Locked):
 
     # The compiled model behind it
 
-    def _new_native(self, n_inputs: int) -> CoreForecaster:
+    def _new_native(self, columns: Columns) -> CoreForecaster:
+        small = self.size == "small"
+        numbers = columns.n_coded(1)
+        places = names("large")
+        members = () if small else members_of("large", numbers, _LAGS)
         return core.Forecaster(
             horizon=self.horizon,
-            n_features=n_inputs,
-            small=self.size == "small",
+            features=columns.all_kinds,
+            small=small,
+            members=[described(places.index(member.name), member) for member in members],
             find_seasons=self.season is None,
             periods=list(self.season or ()),
             lowest=-math.inf if self.lowest is None else self.lowest,
@@ -337,9 +344,9 @@ class Forecaster(Locked):
 
     def _fitting(self, columns: Columns) -> CoreForecaster:
         """Return the compiled model for these columns: the present one or a grown copy of it."""
-        if (columns.count or 0) == (self._columns.count or 0):
+        if columns.all_kinds == self._columns.all_kinds:
             return self._native
-        native = self._new_native(columns.count or 0)
+        native = self._new_native(columns)
         native.initialise(seed_words(self.seed))
         native.grow_from(self._native)
         return native
