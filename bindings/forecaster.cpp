@@ -151,8 +151,8 @@ void construct(NativeForecaster* self, int horizon, const std::vector<std::strin
   for (const int period : periods)
     require(period >= 2 && period <= elman::Season::kLongest, "a season is out of range");
   require(lowest <= highest, "lowest is above highest");
-  new (self) NativeForecaster({horizon, feature_kinds(features), small, periods, find_seasons, lowest, highest,
-                               member_options(members)});
+  new (self) NativeForecaster({horizon, feature_kinds(features), small, periods, find_seasons, lowest,
+                               highest, member_options(members)});
 }
 
 }  // namespace

@@ -65,10 +65,9 @@ class Covariates {
   // Deviations from the means; a missing one is its mean.
   void standardise(const double* x, double* out) const {
     for (std::size_t j = 0; j < spreads_.size(); ++j)
-      out[j] =
-          std::isnan(x[j])
-              ? 0
-              : std::clamp((x[j] - spreads_[j].mean) / spreads_[j].deviation(), -kLargest, kLargest);
+      out[j] = std::isnan(x[j])
+                   ? 0
+                   : std::clamp((x[j] - spreads_[j].mean) / spreads_[j].deviation(), -kLargest, kLargest);
   }
 
   // Which columns are known for rows ahead when a forecast is asked for; the others are known only up to now.

@@ -176,8 +176,9 @@ class Series {
     archive.value("highest_seen", highest_, values);
     archive.vector("means", means_.data(), {"rate", feature::kNMeans}, values);
     for (std::size_t i = 0; i < 2; ++i) memories_[i].exchange(archive, "season" + std::to_string(i) + ".");
-    archive.require(lowest_ <= highest_ && known_ <= history_.position() + 1 && spread_.count == double(known_),
-                    "what was seen of the series contradicts itself");
+    archive.require(
+        lowest_ <= highest_ && known_ <= history_.position() + 1 && spread_.count == double(known_),
+        "what was seen of the series contradicts itself");
   }
 
  private:

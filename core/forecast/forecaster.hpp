@@ -29,7 +29,7 @@ struct ForecasterOptions {
   bool small;
   std::vector<int> periods;  // of the seasons, in rows, at most two; empty: found
   bool find_seasons;
-  double lowest, highest;  // no forecast lies beyond
+  double lowest, highest;               // no forecast lies beyond
   std::vector<MemberOptions> next_row;  // see PanelOptions
 };
 
@@ -42,9 +42,8 @@ class Forecaster {
         covariates_(options.covariates),
         nx_(covariates_.count()),
         plain_({H_, nx_, false, options.small, options.next_row}),
-        ahead_(nx_ > 0
-                   ? std::make_unique<Panel>(PanelOptions{H_, nx_, true, options.small, options.next_row})
-                   : nullptr),
+        ahead_(nx_ > 0 ? std::make_unique<Panel>(PanelOptions{H_, nx_, true, options.small, options.next_row})
+                       : nullptr),
         paths_(H_, n_remembered()),
         paths_ahead_(ahead_ ? std::make_unique<PathErrors>(H_, n_remembered()) : nullptr),
         valid_(std::size_t(H_)),
@@ -180,7 +179,8 @@ class Forecaster {
     archive.value("samples", samples_);
     archive.value("steps", steps_);
     series_.exchange(archive);
-    archive.require(steps_ <= samples_ && steps_ <= series_.known(), "the numbers of rows contradict each other");
+    archive.require(steps_ <= samples_ && steps_ <= series_.known(),
+                    "the numbers of rows contradict each other");
     finder_.exchange(archive);
     covariates_.exchange(archive);
     archive.vector("covariates_before", x_before_.data(), covariates, Limits{}.or_unknown());

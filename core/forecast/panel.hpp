@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "archive.hpp"
+#include "combine/mixture.hpp"
 #include "forecast/features.hpp"
 #include "forecast/next_row.hpp"
 #include "forecast/regression.hpp"
 #include "forecast/rolled_network.hpp"
-#include "combine/mixture.hpp"
 #include "forecast/uncertainty.hpp"
 #include "simd/buffer.hpp"
 
@@ -35,8 +35,8 @@ struct View {
   const double* covariates;  // that are known of the row, in the numbers of the series, NaN where unknown
 };
 
-// Opinions are in the units of the origin. `features` is always the whole vector of a row ahead of it. Whoever
-// comes last is asked for the next row only.
+// Opinions are in the units of the origin. `features` is always the whole vector of a row ahead of it.
+// Whoever comes last is asked for the next row only.
 class Panel {
  public:
   // Everybody in this order; regressions and networks follow.
@@ -72,12 +72,12 @@ class Panel {
   static int rolled(int covariates) { return feature::kCovariates + (2 + feature::kProducts) * covariates; }
 
   void initialise(std::vector<std::uint64_t> seed) {
+    if (next_row_) next_row_->initialise(seed);  // as a committee alone
     seed.push_back(0);
     for (const auto& network : networks_) {
       network->initialise(seed);
       ++seed.back();
     }
-    if (next_row_) next_row_->initialise(seed);
   }
 
   int n_members() const { return n_members_; }
@@ -318,9 +318,9 @@ class Panel {
   std::vector<std::string> network_names_, regression_names_;
   std::unique_ptr<NextRow> next_row_;
   Axis members_{"member", 0}, others_{"member", 0}, and_all_{"member or all", 0};
-  std::vector<Mixture> mixtures_;   // one for each step
-  Buffer<std::int64_t> learned_;  // rows, for each step
-  Buffer<double> errors_;         // [step][member, and then the mixture]: recent mean squares
+  std::vector<Mixture> mixtures_;  // one for each step
+  Buffer<std::int64_t> learned_;   // rows, for each step
+  Buffer<double> errors_;          // [step][member, and then the mixture]: recent mean squares
   Uncertainty uncertainty_;
 };
 

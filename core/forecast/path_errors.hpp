@@ -91,10 +91,10 @@ class PathErrors {
 
   int H_;
   std::int64_t remembered_;
-  Buffer<float> errors_;                    // [remembered][step]
-  Buffer<double> sums_;                     // of the last H origins: errors so far
-  Buffer<std::int64_t> counts_, buckets_;   // of how many steps; the time of day of the origin
-  Buffer<float> issued_;                    // what was said of their sums
+  Buffer<float> errors_;                   // [remembered][step]
+  Buffer<double> sums_;                    // of the last H origins: errors so far
+  Buffer<std::int64_t> counts_, buckets_;  // of how many steps; the time of day of the origin
+  Buffer<float> issued_;                   // what was said of their sums
   Uncertainty sum_;
 };
 

@@ -68,8 +68,7 @@ class SeasonMemory {
     auto cycle = std::int64_t(season_.cycle), period = std::int64_t(season_.period);
     own.value("cycle", cycle, Limits::up_to(double(Cycle::year)));
     own.value("period", period, Limits::up_to(Season::kLongest));
-    if ((cycle > 0) != (period > 0) || period == 1)
-      throw std::invalid_argument("a season is out of range");
+    if ((cycle > 0) != (period > 0) || period == 1) throw std::invalid_argument("a season is out of range");
     if (cycle != std::int64_t(season_.cycle) || period != season_.period) {
       season_ = {Cycle(cycle), int(period)};
       slots_ = Buffer<double>(std::size_t(kFields) * std::size_t(period));

@@ -78,7 +78,7 @@ class Uncertainty {
       // While h forecasts are open all of their errors are judged by about the same quantiles.
       const double early = std::min(std::pow(double(count_[step]), -0.6), kMostOpen / (step + delay_));
       const double rate = std::max(kRate, early);
-      for (std::size_t j = 0; j < kLevels; ++j) 
+      for (std::size_t j = 0; j < kLevels; ++j)
         q[j] = std::clamp(q[j] + rate * (kLevel[j] - (z <= issued[1 + j] ? 1 : 0)), -kLargestQuantile,
                           kLargestQuantile);
     }

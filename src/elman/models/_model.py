@@ -410,7 +410,7 @@ class Model(Locked, ABC):
         return model
 
     def _restore(self, shape: dict[str, Any], arrays: state.Arrays) -> None:
-        _check_shape(**shape)
+        check_shape(**shape)
         names = shape["names"]
         kinds = tuple(shape.get("kinds", ()))
         columns = Columns(shape["n_inputs"], None if names is None else tuple(names), kinds)
@@ -516,7 +516,7 @@ class Model(Locked, ABC):
         self._native, self._columns, self._outputs = native, columns, outputs
 
 
-def _check_shape(*, n_inputs: Any, names: Any, n_outputs: Any, scalar: Any, kinds: Any = ()) -> None:
+def check_shape(*, n_inputs: Any, names: Any, n_outputs: Any, scalar: Any, kinds: Any = ()) -> None:
     """Raise unless rows and targets can be so: the core trusts that there is a name for every input."""
     if names is not None and not (
         all(isinstance(name, str) for name in names) and len(set(names)) == len(names) == n_inputs

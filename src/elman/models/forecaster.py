@@ -13,7 +13,7 @@ from elman.arguments import instance, number, one_of, whole_number
 from elman.configuration.sizes import members_of, names
 from elman.models import _stamps
 from elman.models._locked import Locked
-from elman.models._model import check_coverage, checked_seed, described, seed_words
+from elman.models._model import check_coverage, check_shape, checked_seed, described, seed_words
 from elman.models._rows import Columns, Outputs
 from elman.models.forecasts import LEVELS, SUM_COVERAGE, Backtest, Forecast
 from elman.models.standing import Standing
@@ -54,8 +54,8 @@ class Forecaster(Locked):
     Notes
     -----
     The value ``y`` of a row is a number, or None or NaN where it is not known: its place in the past is taken
-    by what was expected. Covariates ``x`` are a dict, an array or a sequence, as for other models: a missing
-    one stands for its mean, new names may appear later. A ``time`` is a datetime, a `numpy.datetime64`, an
+    by what was expected. Covariates ``x`` are a dict, an array or a sequence, as for other models: numbers,
+    dates or words, a missing one stands for its mean, new names may appear later. A ``time`` is a datetime, a `numpy.datetime64`, an
     ISO text or a number of seconds; with a time zone the clock on the wall there counts. Steps that the
     stamps leave out are rows that are not known; a stamp that is repeated, as when clocks are set back, is
     the next row; a value whose stamp lies before, of a row that came without one, is put in its place.
@@ -270,6 +270,7 @@ class Forecaster(Locked):
                 "shape": {
                     "n_inputs": self._columns.count,
                     "names": self._columns.names,
+                    **({"kinds": self._columns.kinds} if self._columns.kinds else {}),
                     "dates": self._dates,
                 },
             }
@@ -294,16 +295,14 @@ class Forecaster(Locked):
         return model
 
     def _restore(self, shape: dict[str, Any], arrays: state.Arrays) -> None:
-        names, count, dates = shape["names"], shape["n_inputs"], shape["dates"]
-        if count is not None:
-            whole_number("n_inputs", count, at_least=0)
-        if names is not None and not (
-            all(isinstance(name, str) for name in names) and len(set(names)) == len(names) == count
-        ):
-            raise ValueError(f"{count!r} covariates cannot have the names {names!r}")
+        dates = shape["dates"]
+        check_shape(**{key: shape[key] for key in shape if key != "dates"}, n_outputs=1, scalar=True)
         if dates is not None:
             instance("dates", dates, bool)
-        columns = Columns(count, None if names is None else tuple(names), tuple(shape.get("kinds", ())))
+        names = shape["names"]
+        columns = Columns(
+            shape["n_inputs"], None if names is None else tuple(names), tuple(shape.get("kinds", ()))
+        )
         native = self._new_native(columns)
         native.restore(arrays.table, arrays.body)
         self._native, self._columns, self._dates = native, columns, dates
@@ -357,8 +356,7 @@ class Forecaster(Locked):
     def _row(self, x: Any) -> tuple[Columns, Float64]:
         if x is None:
             return self._columns, np.full(self._columns.count or 0, math.nan)
-        columns, row = self._columns.take(x)
-        return _numbers_only(columns), row
+        return self._columns.take(x)
 
     def _checked(
         self, y: Any, X: Any, times: Any
@@ -370,7 +368,7 @@ class Forecaster(Locked):
         if X is None:
             count = self._columns.count or 0
             return values, [(self._columns, np.full((n, count), math.nan), n)], stamps
-        parts = [(_numbers_only(columns), rows) for columns, rows in self._columns.take_all(X)]
+        parts = list(self._columns.take_all(X))
         if sum(len(rows) for _, rows in parts) != n:
             raise ValueError(f"X must have a row for each of the {n} values of y")
         whole = np.full((n, parts[-1][0].count or 0), math.nan)
@@ -390,7 +388,7 @@ class Forecaster(Locked):
         if xs is None:
             return None, None
         count = self._columns.count or 0
-        parts = [(_numbers_only(columns), rows) for columns, rows in self._columns.take_all(xs)]
+        parts = list(self._columns.take_all(xs))
         rows = np.concatenate([self._known_columns(part) for part in parts])
         if len(rows) > self.horizon:
             raise ValueError(f"xs must have at most {self.horizon} rows, the horizon; got {len(rows)}")
@@ -439,18 +437,6 @@ class Forecaster(Locked):
             last = given[known - 1] if known else now
             stamps = np.where(np.isnan(given), last + step * (np.arange(1, self.horizon + 1) - known), given)
         return _stamps.dates(stamps) if self._dates else stamps
-
-
-def _numbers_only(columns: Columns) -> Columns:
-    """Return the columns; a TypeError if any holds something else."""
-    for place, kind in enumerate(columns.all_kinds):
-        if kind != "number":
-            name = place if columns.names is None else columns.names[place]
-            raise TypeError(
-                f"a covariate of a Forecaster must hold numbers, got a {kind} in {name!r}: code it as such, "
-                "such as 0 and 1; the stamp of a row is its `time`"
-            )
-    return columns
 
 
 def _checked_season(season: Any) -> tuple[int, ...] | None:
