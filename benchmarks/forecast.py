@@ -56,7 +56,7 @@ def load(name: str, columns: list[str]) -> tuple[np.ndarray, np.ndarray | None, 
 
 
 def errors_of(
-    name: str, model: str, y: np.ndarray, origins: np.ndarray, forecasts: np.ndarray, ends: Any = None
+    name: str, model: str, y: np.ndarray, origins: np.ndarray, forecasts: np.ndarray, *, ends: Any = None
 ) -> Row:
     """How far forecasts (origin, step) were off, and how well their intervals `ends` covered."""
     horizon = forecasts.shape[1]
@@ -87,7 +87,7 @@ def score(name: str, horizon: int) -> list[Row]:
     seconds = time.process_time() - start
     origins, steps = np.arange(START - 1, len(y) - horizon), np.arange(1, horizon + 1)
     ends = backtest.low[origins], backtest.high[origins]
-    found = errors_of(name, "elman", y, origins, backtest.mean[origins], ends)
+    found = errors_of(name, "elman", y, origins, backtest.mean[origins], ends=ends)
     found["us a forecast"] = 1e6 * seconds / len(y)
     naive = [errors_of(name, "last value", y, origins, np.repeat(y[origins][:, None], horizon, axis=1))]
     for period in periods:
@@ -107,7 +107,7 @@ def environment(folder: Path) -> Path:
 
 
 def score_peer(python: Path, model: str, name: str, horizons: list[int]) -> list[Row]:
-    """One model of another library: it forecasts the longest horizon, of which the shorter ones are the beginning."""
+    """One model of another library; of its forecast of the longest horizon the shorter ones are the beginning."""
     file, columns, periods = STREAMS[name]
     y, X, times = load(file, columns)
     horizon, first = max(horizons), START - 1
@@ -130,7 +130,7 @@ def score_peer(python: Path, model: str, name: str, horizons: list[int]) -> list
     rows = []
     for steps in horizons:
         ends = (found["low"][:, :steps], found["high"][:, :steps]) if "low" in found else None
-        row = errors_of(name, model, y, origins, found["mean"][:, :steps], ends)
+        row = errors_of(name, model, y, origins, found["mean"][:, :steps], ends=ends)
         row["us a forecast"] = 1e6 * float(found["seconds"]) / len(origins)
         rows.append(row)
     return rows

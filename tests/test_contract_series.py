@@ -1,4 +1,4 @@
-"""Every forecaster x every promise: what tests/contract.py asks of a model, asked of one that forecasts a series.
+"""Every forecaster x every promise: what tests/contract.py asks of a model, of one that forecasts a series.
 
 What does not depend on how rows come is the same function; the rest is here.
 """

@@ -309,9 +309,8 @@ def test_words_and_dates_are_covariates_too():
     words = rng.choice(["sun", "rain", "fog"], 900)
     y = np.array([{"sun": 3.0, "rain": -3.0, "fog": 0.0}[word] for word in words])
     y += 0.3 * rng.normal(size=len(y))
-    rows = [
-        {"weather": word, "day": datetime(2024, 1, 1) + timedelta(hours=i)} for i, word in enumerate(words)
-    ]  # noqa: DTZ001
+    start = datetime(2024, 1, 1)  # noqa: DTZ001
+    rows = [{"weather": word, "day": start + timedelta(hours=i)} for i, word in enumerate(words)]
     model = Forecaster(H)
     backtest = model.run(y, rows)
 
