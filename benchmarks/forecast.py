@@ -107,7 +107,7 @@ def environment(folder: Path) -> Path:
 
 
 def score_peer(python: Path, model: str, name: str, horizons: list[int]) -> list[Row]:
-    """One model of another library; of its forecast of the longest horizon the shorter ones are the beginning."""
+    """One model of another library: of its longest forecast the shorter ones are the beginning."""
     file, columns, periods = STREAMS[name]
     y, X, times = load(file, columns)
     horizon, first = max(horizons), START - 1

@@ -1,4 +1,4 @@
-"""One forecaster of another library over one series, run by benchmarks/forecast.py in an environment of its own.
+"""One forecaster of another library over one series, for benchmarks/forecast.py in an environment of its own.
 
     python benchmarks/forecast_peers.py MODEL series.npz answers.npz
 

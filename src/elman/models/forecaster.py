@@ -57,8 +57,9 @@ class Forecaster(Locked):
     by what was expected. Covariates ``x`` are a dict, an array or a sequence, as for other models: numbers,
     dates or words, a missing one stands for its mean, new names may appear later. A ``time`` is a datetime, a
     `numpy.datetime64`, an ISO text or a number of seconds; with a time zone the clock on the wall there
-    counts. Steps that the stamps leave out are rows that are not known; a stamp that is repeated, as when clocks are set back, is
-    the next row; a value whose stamp lies before, of a row that came without one, is put in its place.
+    counts. Steps that the stamps leave out are rows that are not known; a stamp that is repeated, as when
+    clocks are set back, is the next row; a value whose stamp lies before, of a row that came without one, is
+    put in its place.
 
     Covariates of the rows ahead, where they are known (weather forecasts, holidays, prices), are passed to
     `forecast` as `xs`. Which columns those are is learned from what `xs` holds; the others count up to now.
