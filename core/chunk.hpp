@@ -38,9 +38,11 @@ struct Chunk {
         forecasts(sizes.capacity * sizes.outputs * sizes.members),
         units(sizes.capacity * sizes.outputs),
         reaches(sizes.capacity * sizes.outputs),
+        ages(sizes.capacity * sizes.outputs),
         spreads(most_looks() * sizes.columns),
         changes(most_looks() * sizes.columns * sizes.outputs * sizes.members),
         outputs(sizes.outputs),
+        members(sizes.members),
         said(sizes.outputs, Said(int(sizes.members))),
         room_(sizes) {
     reserve(2 * capacity);
@@ -52,6 +54,7 @@ struct Chunk {
       *this = Chunk({capacity, std::max(room_.columns, sizes.columns), std::max(room_.outputs, sizes.outputs),
                      std::max(room_.members, sizes.members)});
     outputs = sizes.outputs;
+    members = sizes.members;
     start();
     reserve(2 * capacity);
   }
@@ -65,11 +68,15 @@ struct Chunk {
     grow(closed, more);
   }
 
+  // Room for so many questions of before more.
+  void reserve_again(std::size_t more) { grow(again, more * outputs * members); }
+
   void start() {
     events.clear();
     judgements.clear();
     targets.clear();
     labelled.clear();
+    again.clear();
     closed.clear();
     looks = 0;
   }
@@ -81,14 +88,16 @@ struct Chunk {
   Buffer<double> rows, forecasts;
   std::vector<Unit> units;
   std::vector<Reach> reaches;
+  std::vector<double> ages;  // of the newest known targets, in rows
   std::vector<Event> events;
   std::vector<Judgement> judgements;  // of each event
   std::vector<double> targets;
   std::vector<Labelled> labelled;  // with each target
+  std::vector<double> again;       // what would be answered now to a question of before, see Event
   std::vector<std::unique_ptr<Ticket>> closed;
   Buffer<double> spreads, changes;  // see Looks
   std::size_t looks = 0;            // how many such rows there are so far
-  std::size_t outputs;
+  std::size_t outputs, members;
   std::vector<Said> said;  // of a row that is no question
 
  private:

@@ -36,7 +36,8 @@ class Committee {
         limits_opinions_(!options.joint || (n_members_ > 1 && options.loss == Loss::squared)),
         judge_(n_outputs_, seats_.members(), {options.lowest, options.highest}),
         importance_(std::size_t(n_outputs_), options.columns.axis()),
-        past_(options.columns, options.double_precision, Seats::reach(options.members)) {
+        past_(options.columns, options.double_precision, Seats::reach(options.members)),
+        again_(std::size_t(n_outputs_ * n_members_)) {
     if (Seats::need_series(options.members)) preparation_.keep_series();
   }
 
@@ -109,6 +110,7 @@ class Committee {
   void tell(std::int64_t row, const double* y) {
     Chunk& room = single();
     preparation_.coding().reserve(1);
+    room.reserve_again(1);
     room.closed.push_back(questions_.close(row));
     settle(room, row, room.closed.back().get(), y);
     finish(room, 0, {}, 1);
@@ -162,7 +164,7 @@ class Committee {
                     "the numbers of samples contradict each other");
     judge_.exchange_drift(archive, samples_, steps_);
     importance_.exchange(archive);
-    judge_.exchange_trust(archive, preparation_, former);
+    judge_.exchange_trust(archive, preparation_, former, steps_);
     for (std::size_t s = 0; s < seats_.size(); ++s) {
       PrefixedArchive own(archive, seats_.name_of(s));
       seats_[s].learner->exchange(own);
@@ -230,8 +232,6 @@ class Committee {
     ticket->row = samples_ + 1;
     ticket->due = delay > 0 ? ticket->row + delay : 0;
     if (delay > 0) ticket->truth.assign(y, y + n_outputs_);
-    for (int k = 0; k < n_outputs_; ++k)
-      if (!preparation_.unit(k).moments.varies()) ticket->make_blind();
     return ticket;
   }
 
@@ -245,6 +245,7 @@ class Committee {
     past_.reserve(1);
     const std::size_t due = questions_.count_due(samples_ + 1);
     chunk.reserve(2 + due + questions_.count_beyond(most_open));
+    chunk.reserve_again(due);
     preparation_.coding().reserve(1 + due);
     if (ticket != nullptr) preparation_.coding().keep(samples_ + 1, x);
     Ticket* question = ticket != nullptr ? questions_.ask(std::move(ticket)) : nullptr;
@@ -258,7 +259,7 @@ class Committee {
     if (past_.is_kept()) past_.append(samples_, row);
     const bool keeps = before != nullptr && !std::exchange(before->kept, true);
     chunk.events.push_back(
-        {Event::kRow, samples_, 0, 0, keeps ? before->states.data() : nullptr, nullptr, nullptr});
+        {Event::kRow, samples_, 0, 0, keeps ? before->states.data() : nullptr, nullptr, Event::kNowhere});
     chunk.judgements.push_back({question, nullptr});
     while (question != nullptr && n_open() > most_open) {
       chunk.closed.push_back(questions_.drop_oldest());
@@ -279,6 +280,7 @@ class Committee {
       const Shown& shown = preparation_.shown(k);
       const double margin = shown.margin();
       chunk.units[i * n_outputs_ + k] = unit;
+      chunk.ages[i * n_outputs_ + k] = std::max(double(samples_ + 1) - shown.row_of_last, 0.0);
       chunk.reaches[i * n_outputs_ + k] = {
           unit.standardise_far(std::max(shown.lowest - margin, bounds.lowest)),
           unit.standardise_far(std::min(shown.highest + margin, bounds.highest))};
@@ -297,7 +299,7 @@ class Committee {
     const std::size_t at = chunk.targets.size();
     chunk.targets.resize(at + n_outputs_);
     chunk.labelled.resize(at + n_outputs_);
-    if (ticket != nullptr && ticket->is_blind() && row < samples_) say_again(*ticket);
+    const std::size_t again = ticket != nullptr && row < samples_ ? say_again(chunk) : Event::kNowhere;
     const bool known = preparation_.label(row, y, &chunk.targets[at], &chunk.labelled[at]);
     for (const Seat& seat : seats_)
       if (seat.simple != nullptr && !std::isnan(y[seat.own.output]))
@@ -305,13 +307,21 @@ class Committee {
     if (!known && samples_ == row) return;
     const std::int64_t when = ++known_;
     steps_ += known;
-    if (known && past_.is_kept()) past_.settle(row, &chunk.targets[at], when);
+    if (known && past_.is_kept()) {
+      past_.settle(row, &chunk.targets[at], when);
+      if (row < samples_) note_target_before(row, &chunk.labelled[at]);
+    }
     double* states = ticket != nullptr ? ticket->states.data() : nullptr;
-    double* again = known && ticket != nullptr && ticket->is_blind() ? ticket->again.data() : nullptr;
     Ticket* after = questions_.find(row + 1);
     double* next = after != nullptr && after->kept ? after->states.data() : nullptr;
     chunk.events.push_back({at, row, samples_ - row, when, states, next, again});
     chunk.judgements.push_back({ticket, y});
+  }
+
+  // The row before that of a question is at hand as long as the question is, unless nobody looks back.
+  void note_target_before(std::int64_t row, Labelled* labelled) const {
+    const double* before = past_.reach().all > 1 ? past_.targets_of(row - 1) : nullptr;
+    for (int k = 0; before != nullptr && k < n_outputs_; ++k) labelled[k].before = before[k];
   }
 
   // After n rows were taken, and truths told: everybody learns.
@@ -322,11 +332,8 @@ class Committee {
       const Judgement& judgement = chunk.judgements[e];
       std::vector<Said>& said = judgement.ticket != nullptr ? judgement.ticket->said : chunk.said;
       if (chunk.events[e].targets != Event::kRow) {
-        if (chunk.events[e].again != nullptr)
-          judge_again(*judgement.ticket, &chunk.targets[chunk.events[e].targets],
-                      &chunk.labelled[chunk.events[e].targets]);
         judge_.conclude(said, preparation_, judgement.y, chunk.labelled.data() + chunk.events[e].targets,
-                        chunk.events[e].row);
+                        chunk.events[e].row, opinions_again(chunk, chunk.events[e], said));
         continue;
       }
       say(chunk, i, said);
@@ -397,9 +404,9 @@ class Committee {
     const auto work = [&] {
       if (!has_room()) return;  // a helper: the caller has
       for (std::size_t s = next++; s < seats_.size(); s = next++)
-        seats_[s].learner->run(
-            {chunk.events, rows_of(chunk, seats_[s]), chunk.targets.data(), past_, looks_of(chunk, s)},
-            seats_[s].own, forecasts_of(chunk, s, 0));
+        seats_[s].learner->run({chunk.events, rows_of(chunk, seats_[s]), chunk.targets.data(), past_,
+                                looks_of(chunk, s), chunk.again.data()},
+                               seats_[s].own, forecasts_of(chunk, s, 0));
     };
     share(n > kWorthAThread ? std::min(threads, int(seats_.size())) - 1 : 0, work);
   }
@@ -437,28 +444,39 @@ class Committee {
     }
   }
 
-  // Who is trusted, by what everybody would have answered now, where an answer was given before anything was
-  // known of the targets: of those nothing can be learned, and until others are judged time goes by.
-  void judge_again(Ticket& ticket, const double* targets, const Labelled* labelled) {
-    for (int k = 0; k < n_outputs_; ++k) {
-      Said& said = ticket.said[k];
-      if (std::isnan(targets[k]) || said.moments.varies()) continue;
-      bool answered = true;
-      for (int m = 0; m < n_members_; ++m) {
-        const Seat& seat = seats_[seats_.of(m, k)];
-        double opinion = ticket.again[seat.own.answer + k - seat.own.output];
-        if (seat.simple != nullptr) opinion = labelled[k].unit.standardise_far(opinion);
-        answered &= !std::isnan(opinion) || seat.simple != nullptr;
-        said.opinions[m] = limited(opinion);
-      }
-      if (answered) judge_.judge_now(said.opinions.data(), k, targets[k], labelled[k].unit.size());
-    }
+  // Room for what everybody would answer now to a row of before. Simple members answer at once, in the units
+  // of the stream.
+  std::size_t say_again(Chunk& chunk) const {
+    const std::size_t at = chunk.again.size();
+    chunk.again.resize(at + std::size_t(n_members_ * n_outputs_), std::numeric_limits<double>::quiet_NaN());
+    for (const Seat& seat : seats_)
+      if (seat.simple != nullptr && seat.simple->is_of_all_rows())
+        chunk.again[at + seat.own.answer] = seat.simple->says(seen(seat.own.output));
+    return at;
   }
 
-  // What simple members would answer to a row of before; in the units of the stream until it is judged.
-  void say_again(Ticket& ticket) const {
-    for (const Seat& seat : seats_)
-      if (seat.simple != nullptr) ticket.again[seat.own.answer] = seat.simple->says(seen(seat.own.output));
+  // These answers as opinions in the units of now, [output][member], or null if there are none. What the last
+  // targets say depends on how old they were: of this a simple member says what it said, and nothing if no
+  // target was known.
+  double* opinions_again(const Chunk& chunk, const Event& event, const std::vector<Said>& said) {
+    if (event.again == Event::kNowhere) return nullptr;
+    for (int k = 0; k < n_outputs_; ++k) {
+      const Unit& now = chunk.labelled[event.targets + std::size_t(k)].unit;
+      for (int m = 0; m < n_members_; ++m) {
+        const Seat& seat = seats_[seats_.of(m, k)];
+        double& opinion = again_[std::size_t(k) * n_members_ + m];
+        opinion = chunk.again[event.again + seat.own.answer + std::size_t(k - seat.own.output)];
+        if (seat.simple == nullptr)
+          opinion = limited(opinion);
+        else if (seat.simple->is_of_all_rows())
+          opinion = now.standardise_far(opinion);
+        else if (said[k].moments.count > 0)
+          opinion = now.standardise_far(preparation_.unit_of(said[k].moments).restore(said[k].opinions[m]));
+        else
+          opinion = std::numeric_limits<double>::quiet_NaN();
+      }
+    }
+    return again_.data();
   }
 
   double limited(double opinion) const {
@@ -475,7 +493,7 @@ class Committee {
         said[k].opinions[m] = limits_opinions_ ? std::clamp(opinion, within.low, within.high) : opinion;
       }
       said[k].moments = chunk.units[i * n_outputs_ + k].moments;
-      judge_.mix(said[k], k);
+      judge_.mix(said[k], k, chunk.ages[i * n_outputs_ + k]);
     }
   }
 
@@ -498,6 +516,7 @@ class Committee {
   Questions questions_;
   Past past_;               // kept while questions are open
   std::int64_t known_ = 0;  // orders what becomes known of the past
+  Buffer<double> again_;    // opinions that there would be now
 };
 
 }  // namespace elman

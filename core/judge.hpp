@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "archive.hpp"
+#include "combine/caution.hpp"
 #include "combine/drift.hpp"
 #include "combine/quantiles.hpp"
 #include "combine/trust.hpp"
@@ -45,6 +46,7 @@ class Judge {
         bounds_(bounds),
         mixtures_(outputs, Trust(members)),
         quantiles_(outputs),
+        cautions_(outputs),
         recent_errors_(std::size_t(outputs) * (members.size() + 1)),
         mean_errors_(std::size_t(outputs) * (members.size() + 1)),
         judged_(outputs) {}
@@ -57,12 +59,14 @@ class Judge {
   const DriftMeter& drift() const { return drift_; }
   const Bounds& bounds() const { return bounds_; }
 
-  // Mixes the opinions that there are of output k. Who has none, NaN, is of the opinion of the others.
-  void mix(Said& said, int k) const {
+  // Mixes the opinions that there are of output k, whose newest known target is `age` rows old. Who has none,
+  // NaN, is of the opinion of the others.
+  void mix(Said& said, int k, double age) const {
     mixtures_[k].fill_in(said.opinions.data());
     said.layers = mixtures_[k].layers(said.opinions.data());
     said.mixed = mixtures_[k].combine(said.layers);
-    said.interval = quantiles_[k].given();
+    const double widening = cautions_[k].widening(age, quantiles_[k].size(), said.moments.deviation());
+    said.interval = quantiles_[k].given(widening, age);
   }
 
   // What is said in the units of the stream, to place `at`.
@@ -72,23 +76,28 @@ class Judge {
       const Unit unit = preparation.unit_of(said[k].moments);
       out.answers[at] = bounds_.within(unit.restore(said[k].mixed));
       if (out.low == nullptr) continue;
-      out.low[at] = bound(unit, said[k].mixed, k, (1 - out.coverage) / 2);
-      out.high[at] = bound(unit, said[k].mixed, k, (1 + out.coverage) / 2);
+      out.low[at] = bound(unit, said[k], (1 - out.coverage) / 2);
+      out.high[at] = bound(unit, said[k], (1 + out.coverage) / 2);
     }
   }
 
-  // Learns from what was said of row t, what came and what that made of the units.
+  // Learns from what was said of row t, what came and what that made of the units. Where what was said is
+  // outgrown, who is trusted and how wide intervals are is learned from what would be said now: `again` are
+  // these opinions, [output][member] in the units of now, NaN of those who have none; or null.
   void conclude(const std::vector<Said>& said, const Preparation& preparation, const double* y,
-                const Labelled* labelled, std::int64_t t) {
+                const Labelled* labelled, std::int64_t t, double* again) {
     double of_variance = 0;
     int known = 0;
     for (int k = 0; k < n_outputs_; ++k) {
+      if (std::isnan(y[k])) continue;
+      note_succession(k, y[k], labelled[k]);
       const Unit unit = preparation.unit_of(said[k].moments);
-      if (std::isnan(y[k]) || !unit.moments.varies()) continue;
-      const double target = unit.standardise_far(y[k]), mixed = said[k].mixed;
-      mixtures_[k].learn(said[k].opinions.data(), said[k].layers, mixed, target, unit.size());
+      const bool outgrown = again != nullptr && said[k].is_outgrown(labelled[k].unit.moments);
+      if (outgrown) judge_again(again + std::size_t(k) * n_members_, k, y[k], labelled[k].unit);
+      if (unit.moments.varies() && !outgrown) judge_given(said[k], k, y[k], unit);
+      if (!unit.moments.varies()) continue;
       if (labelled[k].renewed) mixtures_[k].begin_anew(labelled[k].unit.size());
-      quantiles_[k].learn(y[k] - unit.restore(mixed), said[k].interval);
+      const double target = unit.standardise_far(y[k]), mixed = said[k].mixed;
       ++known;
       ++judged_[k];
       for (int m = 0; m <= n_members_; ++m)
@@ -96,13 +105,6 @@ class Judge {
       of_variance += square(mixed - target) / unit.variance();
     }
     if (known > 0) drift_.learn(std::min(of_variance / known, DriftMeter::kLargestError), t);
-  }
-
-  // Who is trusted, by what everybody would answer now; of nothing else is learned.
-  void judge_now(double* opinions, int k, double target, double size) {
-    mixtures_[k].fill_in(opinions);
-    const Trust::Layers layers = mixtures_[k].layers(opinions);
-    mixtures_[k].learn(opinions, layers, mixtures_[k].combine(layers), target, size);
   }
 
   // Walks how many were judged, and errors. States of former versions have errors over variances, and know
@@ -133,18 +135,43 @@ class Judge {
     archive.require(drift_.is_possible(samples, steps), "there are alarms of samples that did not come");
   }
 
-  void exchange_trust(Archive& archive, const Preparation& preparation, bool former) {
+  void exchange_trust(Archive& archive, const Preparation& preparation, bool former, std::int64_t steps) {
     for (int k = 0; k < n_outputs_; ++k) {
       PrefixedArchive own(archive, "output" + std::to_string(k) + ".");
       mixtures_[k].exchange(own, former ? std::max(preparation.unit(k).size(), kSmallestUnit) : 0);
       quantiles_[k].exchange(own);
-      archive.require(quantiles_[k].count() <= judged_[k], "there are more errors than answers");
+      archive.require(quantiles_[k].count() <= steps, "there are more errors than targets");
+      if (!former) cautions_[k].exchange(own);
     }
   }
 
  private:
   static constexpr double kRecent = 0.001;  // share of the newest error among the recent ones
   static constexpr double kSmallestUnit = 1e-300;
+
+  void judge_given(const Said& said, int k, double y, const Unit& unit) {
+    mixtures_[k].learn(said.opinions.data(), said.layers, said.mixed, unit.standardise_far(y), unit.size());
+    quantiles_[k].learn(y - unit.restore(said.mixed), said.interval);
+    cautions_[k].learn(said.interval.age, true);
+  }
+
+  // Those who have no opinion follow the others: that is no merit and no fault.
+  void judge_again(double* opinions, int k, double y, const Unit& unit) {
+    const auto is_unknown = [](double opinion) { return std::isnan(opinion); };
+    if (!unit.moments.varies() || std::all_of(opinions, opinions + n_members_, is_unknown)) return;
+    mixtures_[k].fill_in(opinions);
+    const Trust::Layers layers = mixtures_[k].layers(opinions);
+    const double mixed = mixtures_[k].combine(layers);
+    mixtures_[k].learn(opinions, layers, mixed, unit.standardise_far(y), unit.size());
+    quantiles_[k].learn(y - unit.restore(mixed), {});
+    cautions_[k].learn(1, false);
+  }
+
+  void note_succession(int k, double y, const Labelled& labelled) {
+    const Unit& unit = labelled.unit;
+    if (std::isnan(labelled.before) || !unit.moments.varies()) return;
+    cautions_[k].see_succession(square(unit.standardise(y) - labelled.before) / unit.variance());
+  }
 
   void note_error(int k, int m, double squared) {
     squared = std::min(squared, DriftMeter::kLargestError);
@@ -153,13 +180,13 @@ class Judge {
     mean_errors_[at] += (squared - mean_errors_[at]) / double(judged_[k]);
   }
 
-  // The value below which the target of output k lies with probability `level`. Of a target that has never
+  // The value below which the target lies with probability `level`. Of a target that has never
   // varied in n samples the rule of succession says that it varies now with probability 1 / (n + 1).
-  double bound(const Unit& unit, double mixed, int k, double level) const {
-    if (unit.moments.varies()) return end_of_interval(unit, mixed, quantiles_[k].at(level));
+  double bound(const Unit& unit, const Said& said, double level) const {
+    if (unit.moments.varies()) return end_of_interval(unit, said.mixed, Quantiles::at(level, said.interval));
     const double uncertain = 2 * std::min(level, 1 - level);
     if (uncertain * (unit.moments.count + 1) >= 1) return unit.moments.mean;
-    return end_of_interval(unit, mixed, level < 0.5 ? -HUGE_VAL : HUGE_VAL);
+    return end_of_interval(unit, said.mixed, level < 0.5 ? -HUGE_VAL : HUGE_VAL);
   }
 
   // An infinite error stays infinite in any unit, unless answers have a bound.
@@ -173,6 +200,7 @@ class Judge {
   Bounds bounds_;
   std::vector<Trust> mixtures_;
   std::vector<Quantiles> quantiles_;
+  std::vector<Caution> cautions_;
   DriftMeter drift_;
   Buffer<double> recent_errors_, mean_errors_;
   Buffer<std::int64_t> judged_;  // targets of each output that had varied before

@@ -55,8 +55,10 @@ struct Event {
   // States of all learners before the stretch that ends with the row of the targets; with a new row, where
   // those of the row before it are to be kept, or null.
   double* states;
-  double* next;   // the same of the row after it, if that is a question, too; or null
-  double* again;  // where learners write what they would answer now to the row of the targets, or null
+  double* next;  // the same of the row after it, if that is a question, too; or null
+  // Where, among all, learners write what they would answer now to the row of the targets; or kNowhere.
+  std::size_t again;
+  static constexpr std::size_t kNowhere = std::size_t(-1);
 };
 
 // What of a stream's rows, targets, states and answers is a learner's own: where it begins.
@@ -80,6 +82,7 @@ struct Script {
   const double* targets;  // prepared, NaN where unknown; of all outputs
   Past& past;
   Looks looks;
+  double* again;  // what would be answered now to rows of before
 };
 
 // Copies the state of a cell out of it, or back.
@@ -205,7 +208,7 @@ class LearnerOf final : public Learner {
       if (event.age == 0)
         settle_newest();
       else
-        settle_earlier(script.past, own, event);
+        settle_earlier(script, own, event);
     }
   }
 
@@ -386,13 +389,13 @@ class LearnerOf final : public Learner {
 
   // Learns target_, of a row before the newest, as the weights of now see it: from the state before its
   // stretch over the rows of then.
-  void settle_earlier(Past& past, const Share& own, const Event& event) {
+  void settle_earlier(const Script& script, const Share& own, const Event& event) {
     make_room();
     Window<T>& window = network_.window;
     if (event.age < window.size()) window.relabel(window.size() - 1 - int(event.age), target_.data());
     if (event.age >= samples_) return;  // a learner that joined later was not asked
     const std::int64_t longest = std::min(std::int64_t(capacity_), samples_ - event.age);
-    const Past::Stretch stretch = past.ending(event.row, std::size_t(longest));
+    const Past::Stretch stretch = script.past.ending(event.row, std::size_t(longest));
     if (stretch.n == 0) return;
     gather(stretch, own, event.when);
     StateCopy(StateCopy::Way::out, present_.data()).walk_all(*network_.cell);
@@ -401,7 +404,7 @@ class LearnerOf final : public Learner {
     network_.clock = samples_ - event.age - window.size();
     StateCopy(StateCopy::Way::back, event.states + own.state).walk_all(*network_.cell);
     network_.forward(0);
-    if (event.again != nullptr) read_answer(event.again + own.answer);
+    if (event.again != Event::kNowhere) read_answer(script.again + event.again + own.answer);
     if (is_known()) learn(0);
     if (window.size() == capacity_) carry_on(own, event);
     std::swap(window, *earlier_);

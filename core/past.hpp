@@ -29,6 +29,7 @@ class Past {
   bool is_kept() const { return is_kept_; }
   void clear() { *this = Past(columns_, double_precision_, reach_); }
   const Columns& columns() const { return columns_; }
+  const Reach& reach() const { return reach_; }
 
   // From now on rows are kept: there is room for rows (newest - n, newest], nothing known of them.
   void begin(std::int64_t newest, std::size_t n) {
@@ -64,6 +65,13 @@ class Past {
     if (at == rows_.size()) return;
     round(targets, columns_.outputs, numbers_.data() + at * step() + columns_.count());
     settled_[at] = when;
+  }
+
+  // The targets of a row as networks see them, or null.
+  const double* targets_of(std::int64_t row) const {
+    const std::size_t at = find(row);
+    if (at == rows_.size() || settled_[at] == 0) return nullptr;
+    return numbers_.data() + at * step() + columns_.count();
   }
 
   // Successive rows, `step` numbers apart: the columns of each and behind them its targets.

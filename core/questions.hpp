@@ -33,6 +33,13 @@ struct Said {
   Trust::Layers layers = {};
   Quantiles::Given interval;
   std::vector<double> opinions;
+
+  // Whether so much less was known of the targets than now, by the units of both, that what was said tells
+  // little of what would be said today.
+  bool is_outgrown(const Moments& now) const {
+    return !moments.varies() || moments.count < kOutgrown * now.count;
+  }
+  static constexpr double kOutgrown = 0.5;
 };
 
 // A question. It is known by the number of its row, from 1.
@@ -40,20 +47,11 @@ struct Ticket {
   Ticket(int outputs, int members, std::size_t n_states)
       : said(std::size_t(outputs), Said(members)), states(n_states) {}
 
-  // Asked before anything was known of the targets: what is answered then says nothing of who answers.
-  bool is_blind() const { return !again.empty(); }
-  void make_blind() {
-    std::size_t n = 0;
-    for (const Said& each : said) n += each.opinions.size();
-    again.assign(n, std::numeric_limits<double>::quiet_NaN());
-  }
-
   std::int64_t row = 0;
   std::int64_t due = 0;        // the row after which its truth is told; 0: nobody knows when it comes
   std::vector<double> truth;   // which is on its way then; else empty
   std::vector<Said> said;      // of each output
   std::vector<double> states;  // of every learner, before the stretch that ends with the row
-  std::vector<double> again;   // of a blind one: what everybody would answer when the truth is known
   bool kept = false;           // whether they are there; else the row is still the newest of all
 };
 
@@ -139,7 +137,7 @@ class Questions {
   void exchange(Archive& archive, std::int64_t newest, const Sizes& sizes) {
     std::int64_t count = std::int64_t(open_.size());
     archive.value("open_questions", count);
-    const std::size_t n = std::size_t(count), said = sizes.outputs * (6 + sizes.members.size());
+    const std::size_t n = std::size_t(count), said = sizes.outputs * (7 + sizes.members.size());
     archive.require_room(n, (2 + said + sizes.states) * sizeof(double));
     std::vector<std::int64_t> rows, due;
     std::vector<double> truth(n * sizes.outputs, std::numeric_limits<double>::quiet_NaN());
@@ -220,22 +218,25 @@ class Questions {
 
   void exchange_said(Archive& archive, std::size_t k, const Axis& members) {
     constexpr std::size_t n = 7;
-    std::vector<double> answers, intervals, opinions;
+    std::vector<double> answers, intervals, opinions, ages;
     for (const auto& [row, ticket] : open_) {
       const Said& said = ticket->said[k];
       answers.insert(answers.end(),
                      {said.moments.count, said.moments.mean, said.moments.fine_variance, said.mixed,
                       double(said.interval.count), said.layers[0], said.layers[1]});
+      ages.push_back(said.interval.age);
       intervals.insert(intervals.end(), said.interval.errors.begin(), said.interval.errors.end());
       opinions.insert(opinions.end(), said.opinions.begin(), said.opinions.end());
     }
     const Axis questions{"question", open_.size()};
     const bool former = archive.has_part("open_answers", false);  // whose variances are in the target's units
+    if (!former) archive.vector("open_ages", ages.data(), questions, Limits::up_to(Limits::kLargestCount));
     archive.array(former ? "open_answers" : "open_fine_answers", answers.data(), questions, {"answer", n}, n);
     archive.array("open_intervals", intervals.data(), questions, {"level", Quantiles::kLevels},
                   Quantiles::kLevels, Limits::within(kLargestError));
     archive.array("open_opinions", opinions.data(), questions, members, members.size(),
                   Limits::within(kLargestAnswer));
+    std::size_t at = 0;
     const double *answer = answers.data(), *interval = intervals.data(), *opinion = opinions.data();
     for (const auto& [row, ticket] : open_) {
       Said& said = ticket->said[k];
@@ -247,8 +248,8 @@ class Questions {
       said.interval.count = std::int64_t(answer[4]);
       std::copy_n(interval, Quantiles::kLevels, said.interval.errors.begin());
       said.layers = {answer[5], answer[6]};
+      said.interval.age = ages[at++];
       std::copy_n(opinion, members.size(), said.opinions.begin());
-      if (!said.moments.varies()) ticket->make_blind();
       answer += n;
       interval += Quantiles::kLevels;
       opinion += members.size();

@@ -27,6 +27,8 @@ class SimpleLearner : public Learner {
  public:
   // Of the row after the newest, in the units of the stream; NaN if it has nothing to say of its own.
   virtual double says(const Seen& seen) = 0;
+  // Whether it says the same of all rows, those of before too.
+  virtual bool is_of_all_rows() const { return false; }
   // The target of a row has become known.
   virtual void learn(const Seen&, std::int64_t /* row */, double /* y */) {}
 
@@ -59,6 +61,7 @@ class SimpleLearner : public Learner {
 class MeanSoFar final : public SimpleLearner {
  public:
   double says(const Seen& seen) override { return seen.unit.moments.mean; }
+  bool is_of_all_rows() const override { return true; }
 };
 
 class LastValue final : public SimpleLearner {

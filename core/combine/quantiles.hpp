@@ -21,49 +21,56 @@ namespace elman {
 
 class Quantiles {
  public:
+  static constexpr std::size_t kLevels = 12;
+
+  std::int64_t count() const { return count_; }
+
+  // The quantiles as they are when something is answered, of how many errors they were made, and how old the
+  // knowledge was of which the answer was made, in rows.
+  struct Given {
+    std::array<double, kLevels> errors = {};
+    std::int64_t count = 0;
+    double age = 1;
+  };
+  Given given(double widening, double age) const { return {errors(widening), count_, age}; }
+
+  // The size of recent errors.
+  double size() const { return std::sqrt(variance_) / Moments::kFine + kSmallest; }
+
   // The error below which a share of `level` of the errors is expected; infinite before there were any.
-  double at(double level) const {
-    if (count_ < kFirst) return level < 0.5 ? -HUGE_VAL : HUGE_VAL;
+  static double at(double level, const Given& given) {
+    if (given.count < kFirst) return level < 0.5 ? -HUGE_VAL : HUGE_VAL;
     const double z = normal_quantile(level);
     std::size_t j = 1;
     while (j + 1 < kLevels && normal_quantile(kLevel[j]) < z) ++j;
     const double left = normal_quantile(kLevel[j - 1]), right = normal_quantile(kLevel[j]);
     const double share = (z - left) / (right - left);
-    const std::array<double, kLevels> errors = this->errors();
+    const std::array<double, kLevels>& errors = given.errors;
     return errors[j - 1] + share * (errors[j] - errors[j - 1]);
   }
 
-  static constexpr std::size_t kLevels = 12;
-
-  std::int64_t count() const { return count_; }
-
-  // The quantiles as they are when something is answered, and how many errors they were made of.
-  struct Given {
-    std::array<double, kLevels> errors = {};
-    std::int64_t count = 0;
-  };
-  Given given() const { return {errors(), count_}; }
-
   // Takes the error of an answer whose interval was made of `given`: coverage is that of the intervals which
   // were given. Where it is known late, many errors are judged by the same quantiles before the first of them
-  // can move these: it has to move them by less, or they would swing.
+  // can move these: it has to move them by less, or they would swing. And the newest errors say no more of
+  // those to come than the ones before them: their size is that of more.
   void learn(double error, const Given& given) {
     error = std::clamp(error, -kAbsurd, kAbsurd);
+    const bool had_interval = given.count >= kFirst;
+    const double late = had_interval ? std::max(0.0, double(count_ - given.count)) : 0;
     if (count_ >= kFirst) {
-      const bool had_interval = given.count >= kFirst;
-      const double late = std::max(0.0, double(count_ - given.count));
       const double fading = count_ > kSettled ? 0 : std::pow(double(count_ - kFirst + 1), -0.6);
-      const double step = kStep * std::max(fading, kSmallestStep) / (had_interval ? 1 + late / kCalm : 1);
-      const std::array<double, kLevels> errors = had_interval ? given.errors : this->errors();
+      const double step = kStep * std::max(fading, kSmallestStep) / (1 + late / kCalm);
+      const double counts = std::exp(-late / kTooLate) / (1 + late / kCalmInsistence);
+      const std::array<double, kLevels> errors = had_interval ? given.errors : this->errors(1);
       for (std::size_t j = 0; j < kLevels; ++j) {
         const double surplus = kLevel[j] - (error <= errors[j] ? 1 : 0);
         quantiles_[j] += step * surplus;
-        missing_[j] += surplus / (1 + late / kCalmInsistence);
+        missing_[j] += counts * surplus;
       }
     }
     ++count_;
     largest_ = std::max(std::abs(error), largest_ * (1 - kFadeOfLargest));
-    const double weight = std::max(1 / double(count_), kFade);
+    const double weight = std::max(1 / double(count_), kFade / (1 + late / kCalmSize));
     const double fine = Moments::kFine * error;
     variance_ +=
         (std::min(fine * fine, count_ > kFirst ? kLimit * variance_ : HUGE_VAL) - variance_) * weight;
@@ -95,14 +102,15 @@ class Quantiles {
   static constexpr double kPatience = 40;      // errors too many or too few below a quantile
   static constexpr double kInsistence = 0.05;  // of the largest recent error, for every further one
   static constexpr double kFadeOfLargest = 0.001;
-  // Errors between an answer and the day its own is known: by how many the two ways of moving are halved.
-  static constexpr double kCalm = 300, kCalmInsistence = 20;
+  // Errors between an answer and the day its own is known: by how many the two ways of moving are halved, and
+  // the newest error's share in their size; and when it is too late to insist.
+  static constexpr double kCalm = 200, kCalmInsistence = 20, kCalmSize = 50, kTooLate = 100;
   static constexpr double kAbsurd = Moments::kAbsurd;
   static constexpr double kSmallest = 1e-200;  // so that an error of 0 lies between the quantiles of zeros
 
   // The quantiles as they are read and judged: those further out never lie within the others.
-  std::array<double, kLevels> errors() const {
-    const double unit = std::sqrt(variance_) / Moments::kFine + kSmallest;
+  std::array<double, kLevels> errors(double widening) const {
+    const double unit = widening * size();
     const double patience = std::min(kPatience, 6 + 0.2 * std::sqrt(double(count_)));
     std::array<double, kLevels> at;
     for (std::size_t j = 0; j < kLevels; ++j) {

@@ -20,6 +20,7 @@ class SeasonFinder {
 
   // Takes the change of the series from one row to the next. True if it is time to look.
   bool learn(double change) {
+    change = std::clamp(change, -kLargest, kLargest);
     size_ += (std::abs(change) - size_) / std::min(double(count_ + 1), kMemory);
     const double limit = kLimit * size_;
     change = std::clamp(change, -limit, limit);
@@ -62,6 +63,7 @@ class SeasonFinder {
   }
 
  private:
+  static constexpr double kLargest = 1e126;  // of a change: products of two are numbers
   static constexpr std::int64_t kLags = 768;
   static constexpr double kMemory = 4000, kLimit = 5, kBetter = 1.3;
   static constexpr double kLargest = 100 * History::kAbsurd;  // of a change

@@ -43,10 +43,12 @@ struct Unit {
   double variance() const { return scaled ? 1 : moments.variance(); }
 };
 
-// The unit of an output after a target was taken, and whether it is that of a new regime.
+// The unit of an output after a target was taken, and whether it is that of a new regime; and the target of
+// the row before it as networks see it, if it is known where targets come late; else NaN.
 struct Labelled {
   Unit unit;
   bool renewed;
+  double before = std::numeric_limits<double>::quiet_NaN();
 };
 
 class Preparation {

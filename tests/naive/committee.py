@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from naive.caution import Caution
 from naive.drift import DriftMeter
 from naive.learner import as_target
 from naive.mixture import Trust
@@ -41,6 +42,7 @@ class Said:
     mixed: list
     targets: list
     quantiles: list
+    ages: list
 
 
 class Committee:
@@ -67,12 +69,14 @@ class Committee:
         n_members = sum(0 in member.outputs for member in members)  # of every output
         self.mixtures = [Trust(n_members) for _ in range(n_outputs)]
         self.quantiles = [Quantiles() for _ in range(n_outputs)]
+        self.cautions = [Caution() for _ in range(n_outputs)]
         self.drift = DriftMeter()
         self.mean_errors = np.zeros((n_outputs, n_members + 1))  # of the members, then of the committee
         self.recent_errors = np.zeros((n_outputs, n_members + 1))
         self.judged = np.zeros(n_outputs)
         self.samples = self.steps = 0
         self.said = []
+        self.taught = {}  # targets of rows as networks saw them when they became known
 
     @property
     def weights(self):
@@ -138,8 +142,16 @@ class Committee:
         if not target.varies and 2 * min(level, 1 - level) * (target.n + 1) >= 1:
             return target.mean
         unknown = -math.inf if level < 0.5 else math.inf
-        error = self.quantiles[k].at(level) if target.varies else unknown
+        error = self.quantiles[k].at(level, self.widening(k)) if target.varies else unknown
         return self.within(self.preparation.restored(k, mixed) + error)
+
+    def age(self, k):
+        """Give how many rows ago the newest known target of output k was."""
+        return self.samples - self.preparation.shown[k].row
+
+    def widening(self, k):
+        """Give how much wider than recent errors the next interval is."""
+        return self.cautions[k].widening(self.age(k), self.quantiles[k].size, self.preparation.targets[k].sd)
 
     def within(self, value):
         """Give a value within the bounds."""
@@ -160,7 +172,8 @@ class Committee:
                 [mixture.layers(own) for mixture, own in zip(self.mixtures, opinions, strict=True)],
                 self.mixed(opinions),
                 copy.deepcopy(self.preparation.targets),
-                [each.given() for each in self.quantiles],
+                [each.given(self.widening(k)) for k, each in enumerate(self.quantiles)],
+                [self.age(k) for k in range(len(self.quantiles))],
             )
         )
         self.samples += 1
@@ -180,28 +193,62 @@ class Committee:
                 (k,) = member.outputs
                 if not math.isnan(y[k]):
                     member.says.learn(*self.series(k, row), y[k])
+        again = None
         if row < self.samples - 1:
-            self.judge_again(row, target, simple)
-        self.conclude(self.said[row], y, row + 1)
+            self.see_succession(target, self.taught.get(row - 1))
+            again = self.opinions_again(row, simple)
+        self.taught[row] = target
+        self.conclude(self.said[row], y, row + 1, again)
         for member in self.members:
             if member.says is None:
                 member.learner.tell(row, target[member.outputs])
 
-    def judge_again(self, row, target, simple):
-        """Where nothing was known of a target when it was asked, judge what would be said now."""
+    def see_succession(self, target, before):
+        """Compare the targets of a row with those of the row before it, if these are known and at hand."""
+        looks_back = any(member.says is None and member.learner.window > 1 for member in self.members)
+        for k, caution in enumerate(self.cautions if looks_back and before is not None else []):
+            difference = target[k] - before[k]
+            if not math.isnan(difference) and self.preparation.targets[k].varies:
+                caution.see_succession(difference**2 / self.preparation.variance(k))
+
+    def opinions_again(self, row, simple):
+        """Give what members would say now of an earlier row, (n_outputs, n_members), NaN if nothing.
+
+        What the last targets say depends on how old they were: of this simple members say what they said.
+        """
         on = [[] for _ in self.mixtures]
         for member, shown in zip(self.members, simple, strict=True):
-            if member.says is None:
-                said = member.learner.again(row)
-            else:
-                said = [self.preparation.in_far_units(member.outputs[0], shown)]
-            for k, value in zip(member.outputs, said, strict=True):
-                on[k].append(value if self.joint else np.clip(value, -LARGEST_AGAIN, LARGEST_AGAIN))
-        for k, opinions in enumerate(on):
-            if not self.said[row].targets[k].varies and not math.isnan(target[k]):
-                size = self.preparation.size(k)
-                filled = self.mixtures[k].filled_in(opinions)
-                self.mixtures[k].learn(size * np.array(filled), size * target[k])
+            for i, k in enumerate(member.outputs):
+                then = self.said[row].targets[k]
+                if member.says is None:
+                    value = member.learner.again(row)[i]
+                    value = value if self.joint else np.clip(value, -LARGEST_AGAIN, LARGEST_AGAIN)
+                elif member.says == "mean":
+                    value = self.preparation.in_far_units(k, shown)
+                elif then.n > 0:
+                    before = copy.copy(self.preparation)
+                    before.targets = self.said[row].targets
+                    opinion = self.said[row].opinions[k][len(on[k])]
+                    value = self.preparation.in_far_units(k, before.restored(k, opinion))
+                else:
+                    value = math.nan
+                on[k].append(value)
+        return np.array(on)
+
+    def is_outgrown(self, said, k):
+        """Whether less than half was known of the targets of output k of what is known now."""
+        then, now = said.targets[k], self.preparation.targets[k]
+        return not then.varies or then.n < now.n / 2
+
+    def judge_again(self, opinions, k, y):
+        """Learn from what would be said now; who has no opinion follows those who have."""
+        if np.isnan(opinions).all() or not self.preparation.targets[k].varies:
+            return
+        opinions = np.array(self.mixtures[k].filled_in(opinions))
+        size, mixed = self.preparation.size(k), self.mixtures[k].combine(opinions)
+        self.mixtures[k].learn(size * opinions, size * self.preparation.in_far_units(k, y))
+        self.quantiles[k].learn(y - self.preparation.restored(k, mixed), ([], 0))
+        self.cautions[k].learn(1, was_given=False)
 
     def learn(self, x, y, coverage=0.9):
         """Answer a row whose targets are known at once. Gives what `answer` gave before."""
@@ -213,19 +260,29 @@ class Committee:
         """Answer each row, then learn from it. (3, n, n_outputs): answers, low and high ends."""
         return np.array([self.learn(x, y, coverage) for x, y in zip(X, Y, strict=True)]).swapaxes(0, 1)
 
-    def conclude(self, said, y, sample):
-        """Judge everybody by the outputs that are known and had varied when they were asked."""
+    def conclude(self, said, y, sample, again=None):
+        """Judge everybody by the outputs that are known and had varied when they were asked.
+
+        Where what was said is outgrown, trust and intervals are learned from what would be said `again`.
+        """
         of_variance = []
         for k, value in enumerate(y):
-            if math.isnan(value) or not said.targets[k].varies:
+            if math.isnan(value):
+                continue
+            outgrown = again is not None and self.is_outgrown(said, k)
+            if outgrown:
+                self.judge_again(again[k], k, value)
+            if not said.targets[k].varies:
                 continue
             then = copy.copy(self.preparation)
             then.targets = said.targets
             target, mixed, size = then.in_far_units(k, value), said.mixed[k], then.size(k)
-            self.mixtures[k].learn(
-                size * said.opinions[k], size * target, size * said.layers[k], size * mixed
-            )
-            self.quantiles[k].learn(value - then.restored(k, mixed), said.quantiles[k])
+            if not outgrown:
+                self.mixtures[k].learn(
+                    size * said.opinions[k], size * target, size * said.layers[k], size * mixed
+                )
+                self.quantiles[k].learn(value - then.restored(k, mixed), said.quantiles[k])
+                self.cautions[k].learn(said.ages[k], was_given=True)
             errors = (np.append(said.opinions[k], mixed) - target) ** 2
             self.note(k, size**2 * errors)
             of_variance.append(errors[-1] / then.variance(k))

@@ -27,12 +27,21 @@ class Quantiles:
         self.count = 0
 
     @property
+    def size(self):
+        """The size of recent errors."""
+        return math.sqrt(self.variance) + 1e-200
+
+    @property
     def errors(self):
+        """The quantiles where knowledge is as old as it was."""
+        return self.widened(1.0)
+
+    def widened(self, widening):
         """Each quantile as an error: some errors too few below it are borne, then it moves by the largest.
 
         Quantiles further out never lie within the others.
         """
-        unit, patience = math.sqrt(self.variance) + 1e-200, min(40, 6 + 0.2 * math.sqrt(self.count))
+        unit, patience = widening * self.size, min(40, 6 + 0.2 * math.sqrt(self.count))
         beyond = [math.copysign(max(abs(n) - patience, 0), n) for n in self.missing]
         at = [
             unit * quantile + 0.05 * self.largest * n
@@ -41,44 +50,44 @@ class Quantiles:
         lower = list(accumulate(reversed(at[:6]), min))[::-1]
         return lower + list(accumulate([lower[-1], *at[6:]], max))[1:]
 
-    def at(self, level):
+    def at(self, level, widening=1.0):
         """Interpolate (beyond the ends: extrapolate) linearly in the normal quantile of the level.
 
         Infinite before two errors were seen.
         """
         if self.count < 2:
             return -math.inf if level < 0.5 else math.inf
-        places, values = [normal_quantile(known) for known in LEVELS], self.errors
+        places, values = [normal_quantile(known) for known in LEVELS], self.widened(widening)
         z = normal_quantile(level)
         right = next((j for j in range(1, len(places) - 1) if places[j] >= z), len(places) - 1)
         left = right - 1
         slope = (values[right] - values[left]) / (places[right] - places[left])
         return values[left] + slope * (z - places[left])
 
-    def given(self):
+    def given(self, widening=1.0):
         """What an interval is made of now, for `learn`: the quantiles, and of how many errors they are."""
-        return self.errors, self.count
+        return self.widened(widening), self.count
 
     def learn(self, error, given=None):
         """Move every quantile up by step * level, and down by step if the error is not above it.
 
         The first two errors only set the unit; later ones count in it as 25 times its square at most. An
         error is judged by the quantiles that were `given` with its answer, if there were any, and moves them
-        by less the more errors have come since.
+        by less the more errors have come since, as it does their size.
         """
         error = min(max(error, -1e125), 1e125)
-        errors, count = given or self.given()
+        errors, count = given or (self.errors, self.count)
+        late = self.count - count if count >= 2 else 0
         if self.count >= 2:
             number = self.count - 1  # of this error among those that move quantiles
-            step, late = 1.5 * max(number**-0.6, 0.02), self.count - count
-            if count >= 2:
-                step /= 1 + late / 300
-            else:
+            step = 1.5 * max(number**-0.6, 0.02) / (1 + late / 200)
+            if count < 2:
                 errors = self.errors
             surplus = [level - (error <= at) for level, at in zip(LEVELS, errors, strict=True)]
             self.quantiles = [q + step * s for q, s in zip(self.quantiles, surplus, strict=True)]
-            self.missing = [n + s / (1 + late / 20) for n, s in zip(self.missing, surplus, strict=True)]
+            counts = math.exp(-late / 100) / (1 + late / 20)
+            self.missing = [n + counts * s for n, s in zip(self.missing, surplus, strict=True)]
         self.count += 1
         self.largest = max(abs(error), 0.999 * self.largest)
         square = error**2 if self.count <= 2 else min(error**2, 25 * self.variance)
-        self.variance += (square - self.variance) * max(1 / self.count, 0.03)
+        self.variance += (square - self.variance) * max(1 / self.count, 0.03 / (1 + late / 50))
