@@ -14,6 +14,7 @@
 #include "archives.hpp"
 #include "arrays.hpp"
 #include "gil.hpp"
+#include "members.hpp"
 #include "plain.hpp"
 
 namespace {
@@ -23,7 +24,7 @@ class NativeForecaster {
   explicit NativeForecaster(const elman::ForecasterOptions& options)
       : forecaster_(options),
         H_(std::size_t(options.horizon)),
-        nx_(std::size_t(options.covariates)),
+        nx_(options.covariates.size()),
         xs_(H_ * nx_),
         stamps_(H_) {}
   NativeForecaster(const NativeForecaster&) = delete;
@@ -37,11 +38,11 @@ class NativeForecaster {
   void set_known_ahead(nb::handle columns) {
     const auto known = plain<std::vector<bool>>(columns);
     require(known.size() == nx_, "known: wrong shape");
-    forecaster_.set_known_ahead(known);
+    forecaster_.covariates().set_known_ahead(known);
   }
-  std::vector<bool> known_ahead() const {
+  std::vector<bool> known_ahead() {
     std::vector<bool> known;
-    for (std::size_t j = 0; j < nx_; ++j) known.push_back(forecaster_.known_ahead(int(j)));
+    for (std::size_t j = 0; j < nx_; ++j) known.push_back(forecaster_.covariates().known_ahead(j));
     return known;
   }
 
@@ -101,6 +102,12 @@ class NativeForecaster {
     return new_array(errors.data(), errors.size() / H_, H_);
   }
 
+  // NaN as long as nothing is known of it.
+  double width_of_sum(bool ahead, double coverage) const {
+    require(coverage > 0 && coverage < 1, "coverage is out of range");
+    return forecaster_.width_of_sum(ahead, coverage);
+  }
+
   nb::tuple meters() const { return nb::make_tuple(forecaster_.samples(), forecaster_.steps()); }
 
   // Step of the clock and stamp of the newest row, NaN without stamps; the seasons as (cycle, period).
@@ -118,7 +125,7 @@ class NativeForecaster {
     const std::size_t n = std::size_t(panel.n_members());
     std::vector<double> weights, errors, learned;
     for (std::size_t h = 0; h < H_; ++h) {
-      for (std::size_t m = 0; m < n; ++m) weights.push_back(panel.weights(int(h))[m]);
+      for (std::size_t m = 0; m < n; ++m) weights.push_back(panel.weight(int(h), int(m)));
       for (std::size_t m = 0; m <= n; ++m) errors.push_back(panel.error(int(h), int(m)));
       learned.push_back(double(panel.learned(int(h))));
     }
@@ -145,14 +152,15 @@ class NativeForecaster {
   std::vector<double> xs_, stamps_;  // of the rows ahead, in a run
 };
 
-void construct(NativeForecaster* self, int horizon, int n_features, bool small, bool find_seasons,
-               nb::handle listed_periods, double lowest, double highest) {
+void construct(NativeForecaster* self, int horizon, nb::handle features, bool small, bool find_seasons,
+               nb::handle listed_periods, double lowest, double highest, nb::handle members) {
   const auto periods = plain<std::vector<int>>(listed_periods);
-  require(horizon > 0 && n_features >= 0 && periods.size() <= 2, "a size is out of range");
+  require(horizon > 0 && periods.size() <= 2, "a size is out of range");
   for (const int period : periods)
     require(period >= 2 && period <= elman::Season::kLongest, "a season is out of range");
   require(lowest <= highest, "lowest is above highest");
-  new (self) NativeForecaster({horizon, n_features, small, periods, find_seasons, lowest, highest});
+  new (self) NativeForecaster({horizon, feature_kinds(features), small, periods, find_seasons, lowest,
+                               highest, member_options(members)});
 }
 
 }  // namespace
@@ -160,8 +168,8 @@ void construct(NativeForecaster* self, int horizon, int n_features, bool small, 
 void bind_forecaster(nb::module_& m) {
   using namespace nb::literals;
   nb::class_<NativeForecaster>(m, "Forecaster")
-      .def("__init__", &construct, nb::kw_only(), "horizon"_a, "n_features"_a, "small"_a, "find_seasons"_a,
-           "periods"_a, "lowest"_a, "highest"_a)
+      .def("__init__", &construct, nb::kw_only(), "horizon"_a, "features"_a, "small"_a, "find_seasons"_a,
+           "periods"_a, "lowest"_a, "highest"_a, "members"_a)
       .def("initialise", &NativeForecaster::initialise)
       .def("grow_from", &NativeForecaster::grow_from)
       .def("set_known_ahead", &NativeForecaster::set_known_ahead)
@@ -171,6 +179,7 @@ void bind_forecaster(nb::module_& m) {
       .def("forecast", &NativeForecaster::forecast, "xs"_a.none(), "times"_a.none(), "levels"_a, "means"_a,
            "quantiles"_a)
       .def("past_errors", &NativeForecaster::past_errors)
+      .def("width_of_sum", &NativeForecaster::width_of_sum)
       .def("meters", &NativeForecaster::meters)
       .def("calendar", &NativeForecaster::calendar)
       .def("standing", &NativeForecaster::standing)

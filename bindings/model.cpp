@@ -18,20 +18,12 @@
 #include "arrays.hpp"
 #include "committee.hpp"
 #include "gil.hpp"
+#include "members.hpp"
 #include "plain.hpp"
 #include "rows.hpp"
 #include "streamed.hpp"
 
 namespace {
-
-// Of a cell, a training or a readout: its name and its numbers.
-using NamedPart = std::pair<std::string, std::map<std::string, std::vector<double>>>;
-// Number, window, cell, training, readout, and whether it sees the last targets and the features.
-using NamedMember = std::tuple<int, int, NamedPart, NamedPart, NamedPart, bool, bool>;
-
-constexpr const char* kFeatureKinds[] = {"number", "date", "datetime", "category"};
-
-elman::Part part(const NamedPart& named) { return {named.first, elman::Options(named.second)}; }
 
 class NativeModel final : public Streamed {
  public:
@@ -268,22 +260,11 @@ class NativeModel final : public Streamed {
   std::vector<double> row_;
 };
 
-// What the features of a row hold, by their names.
-std::vector<elman::FeatureKind> feature_kinds(const std::vector<std::string>& named) {
-  std::vector<elman::FeatureKind> kinds;
-  for (const std::string& each : named) {
-    const auto found = std::find(std::begin(kFeatureKinds), std::end(kFeatureKinds), each);
-    require(found != std::end(kFeatureKinds), "there is no such kind of features");
-    kinds.push_back(elman::FeatureKind(found - std::begin(kFeatureKinds)));
-  }
-  return kinds;
-}
-
 void construct(NativeModel* self, nb::handle features, int n_outputs, int lags, bool scale, bool logistic,
-               bool double_precision, bool joint, double lowest, double highest, nb::handle named_members) {
-  const auto members = plain<std::vector<NamedMember>>(named_members);
+               bool double_precision, bool joint, double lowest, double highest, nb::handle listed_members) {
+  const std::vector<elman::MemberOptions> members = member_options(listed_members);
   require(n_outputs > 0 && lags >= 0 && !members.empty(), "a size is out of range");
-  const std::vector<elman::FeatureKind> kinds = feature_kinds(plain<std::vector<std::string>>(features));
+  const std::vector<elman::FeatureKind> kinds = feature_kinds(features);
   const std::vector<elman::Label> labels = elman::Coding(kinds, n_outputs).labels();
   elman::CommitteeOptions options{{n_outputs, lags, int(labels.size()), labels},
                                   kinds,
@@ -293,11 +274,7 @@ void construct(NativeModel* self, nb::handle features, int n_outputs, int lags, 
                                   joint,
                                   lowest,
                                   highest,
-                                  {}};
-  for (const auto& [number, window, cell, training, readout, lagged, featured] : members) {
-    require(number >= 0 && window > 0, "a window is out of range");
-    options.members.push_back({number, window, part(cell), part(training), part(readout), lagged, featured});
-  }
+                                  members};
   new (self) NativeModel(std::make_shared<const elman::CommitteeOptions>(std::move(options)));
 }
 

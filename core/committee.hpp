@@ -56,6 +56,9 @@ class Committee {
     judge_.write(room.said, preparation_, out, 0);
   }
 
+  // Takes the memory that `learn` needs in this thread; only this may fail.
+  void reserve_scratch() const { single(); }
+
   // Room for a run over so many rows. Unless truths come late it is the only memory that a run needs: once
   // there is room, nothing can fail half-way.
   Chunk room_for(std::size_t rows) const {
@@ -395,6 +398,8 @@ class Committee {
 
   // Every learner goes through the events of the chunk, in which n rows come.
   void run_learners(Chunk& chunk, std::size_t n, int threads) {
+    // Nobody writes of columns that he does not see, and the room may have been another committee's.
+    if (chunk.looks > 0) std::fill(chunk.changes.begin(), chunk.changes.end(), 0.0);
     std::atomic<std::size_t> next = 0;
     const auto work = [&] {
       if (!has_room()) return;  // a helper: the caller has

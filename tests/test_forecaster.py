@@ -304,6 +304,48 @@ def test_covariates_may_have_names_and_appear_later():
     assert np.isfinite(model.forecast([{"a": 1.0}]).mean).all()
 
 
+def test_words_and_dates_are_covariates_too():
+    rng = np.random.default_rng(0)
+    words = rng.choice(["sun", "rain", "fog"], 900)
+    y = np.array([{"sun": 3.0, "rain": -3.0, "fog": 0.0}[word] for word in words])
+    y += 0.3 * rng.normal(size=len(y))
+    start = datetime(2024, 1, 1)  # noqa: DTZ001
+    rows = [{"weather": word, "day": start + timedelta(hours=i)} for i, word in enumerate(words)]
+    model = Forecaster(H)
+    backtest = model.run(y, rows)
+
+    assert np.nanmean((backtest.mean[500:] - backtest.truths(y)[500:]) ** 2) < 0.05 * y.var()
+    ahead = model.forecast([{"weather": "sun"}, {"weather": "rain"}, {"weather": "snow"}]).mean
+    assert ahead[0] > 2
+    assert ahead[1] < -2
+    assert abs(ahead[2]) < 1  # never seen: the mean of all
+
+
+def test_the_next_row_is_forecast_as_a_committee_does():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    y = np.sin(2 * X[:, 0]) * X[:, 1] + 0.3 * np.roll(X[:, 2], 1) + 0.1 * rng.normal(size=1500)
+    forecasts = Forecaster(1).run(y, X).mean[300:-1, 0]  # by then it knows whom to trust
+    predictions = elman.Committee().run(X, y)[301:]
+
+    assert np.mean((forecasts - y[301:]) ** 2) < 1.02 * np.mean((predictions - y[301:]) ** 2)
+
+
+def test_the_sum_of_all_steps_is_covered():
+    rng = np.random.default_rng(0)
+    noise = np.zeros(2600)
+    for t in range(1, len(noise)):  # errors that go together more and more
+        noise[t] = min(0.2 + t / 3000, 0.95) * noise[t - 1] + rng.normal()
+    model, inside = Forecaster(8, size="small", season=()), []
+    model.run(noise[:600])
+    for begin in range(600, 2592, 8):
+        low, high = np.quantile(model.sample(100, seed=begin).sum(axis=1), [0.05, 0.95])
+        inside.append(low <= noise[begin : begin + 8].sum() <= high)
+        model.run(noise[begin : begin + 8])
+
+    assert 0.86 <= np.mean(inside) <= 0.94
+
+
 def test_columns_that_xs_leaves_out_count_only_up_to_now():
     model = trained()
     model.forecast(np.c_[np.ones(H), np.full(H, math.nan)])

@@ -15,9 +15,10 @@ namespace elman {
 
 class Mixture {
  public:
-  Mixture(const Axis& members, double discount)
+  Mixture(const Axis& members, double discount, double distance = kDistance)
       : members_(members),
         discount_(discount),
+        distance_(distance),
         regret_(members.size()),
         variation_(members.size()),
         weights_(members.size()) {
@@ -43,7 +44,7 @@ class Mixture {
     const double square = scale * scale, slope = 2 * square * (mixed - target);
     const auto gain = [&](double forecast) {
       const double distance = mixed - forecast;
-      return slope * distance - kDistance * square * distance * distance;
+      return slope * distance - distance_ * square * distance * distance;
     };
     double largest = 0;
     for (std::size_t m = 0; m < regret_.size(); ++m)
@@ -56,6 +57,14 @@ class Mixture {
     }
     range_ = std::max(discount_ * range_, largest * largest);
     recent_range_ = std::max(kQuick * recent_range_, largest * largest);
+    weigh();
+  }
+
+  // As at the beginning.
+  void forget() {
+    std::fill(regret_.begin(), regret_.end(), 0.0);
+    std::fill(variation_.begin(), variation_.end(), 0.0);
+    range_ = recent_range_ = 0;
     weigh();
   }
 
@@ -129,7 +138,7 @@ class Mixture {
   }
 
   Axis members_;
-  double discount_;
+  double discount_, distance_;
   Buffer<double> regret_, variation_, weights_;
   double range_ = 0, recent_range_ = 0;
 };

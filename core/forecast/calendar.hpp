@@ -67,6 +67,8 @@ class Clock {
  public:
   static constexpr double kLatest = 1e30;  // seconds: no stamp is later, however long a series goes on
 
+  static constexpr double kLongestStep = 2e12;  // between stamps as rows have them
+
   bool runs() const { return step_ > 0; }
   double step() const { return step_; }
   double now() const { return now_; }
@@ -118,10 +120,10 @@ class Clock {
   }
 
   void exchange(Archive& archive) {
-    archive.value("clock_step", step_, Limits::up_to(kLatest));
+    archive.value("clock_step", step_, Limits::up_to(kLongestStep));
     archive.value("clock_now", now_, Limits::within(kLatest).or_unknown());
     archive.vector("clock_differences", differences_.data(), {"difference", kRemembered},
-                   Limits::up_to(kLatest));
+                   Limits::up_to(kLongestStep));
     archive.value("clock_count", count_);
     archive.require(!(runs() && std::isnan(now_)), "a clock runs and shows no time");
   }

@@ -68,8 +68,13 @@ struct Spread {
 struct Measure {
   static constexpr double kSmallest = 1e-165;  // the root of the smallest number is larger
   double mean = 0, deviation = 1;
-  double of(double value) const { return (value - mean) / deviation; }
+  double of(double value) const { return limited((value - mean) / deviation); }
+  double of_difference(double value) const { return limited(value / deviation); }
   double restore(double z) const { return mean + deviation * z; }
+
+  static constexpr double kFarthest = 1e9;  // what is further away is no measure of anything
+  static double limited(double z) { return std::clamp(z, -kFarthest, kFarthest); }
+
   bool is_possible() const {
     return std::abs(mean) <= History::kAbsurd && deviation >= kSmallest && deviation <= 2 * History::kAbsurd;
   }
@@ -143,9 +148,9 @@ class Series {
     for (const SeasonMemory& memory : memories_) {
       const int now = memory.season().exists() ? memory.slot_of(history_, 0) : 0;
       *out++ = shown(unit.of(memory.before_last(now, newest)));
-      *out++ = shown(memory.deviation() / unit.deviation);
-      *out++ = shown(memory.deviation_before() / unit.deviation);
-      *out++ = shown(memory.profile(now) / unit.deviation);
+      *out++ = shown(unit.of_difference(memory.deviation()));
+      *out++ = shown(unit.of_difference(memory.deviation_before()));
+      *out++ = shown(unit.of_difference(memory.profile(now)));
     }
     for (const SeasonMemory& memory : memories_)
       *out++ = shown(unit.of(memory.season().exists() ? memory.level() : newest));
@@ -161,14 +166,14 @@ class Series {
       *out++ = shown(unit.of(memory.before_last(slot, newest)));
       *out++ = shown(unit.of(memory.quick_mean(slot, newest)));
       *out++ = shown(unit.of(memory.slow_mean(slot, newest)));
-      *out++ = shown(memory.profile(slot) / unit.deviation);
+      *out++ = shown(unit.of_difference(memory.profile(slot)));
     }
   }
 
   void exchange(Archive& archive) {
     clock_.exchange(archive);
     history_.exchange(archive);
-    const Limits values = Limits::within(History::kAbsurd), expected = Limits::within(10 * History::kAbsurd);
+    const Limits values = Limits::within(History::kAbsurd), expected = Limits::within(History::kLargest);
     archive.value("target_count", spread_.count);
     archive.value("target_mean", spread_.mean);
     archive.value("target_variance", spread_.variance);
@@ -177,10 +182,12 @@ class Series {
     archive.value("known", known_);
     archive.value("lowest_seen", lowest_, values);
     archive.value("highest_seen", highest_, values);
-    archive.require(lowest_ <= highest_, "the lowest value is above the highest");
-    archive.require(known_ == 0 || history_.rows() > 0, "values are known of rows that never came");
     archive.vector("means", means_.data(), {"rate", feature::kNMeans}, expected);
     for (std::size_t i = 0; i < 2; ++i) memories_[i].exchange(archive, "season" + std::to_string(i) + ".");
+    archive.require(
+        lowest_ <= highest_ && known_ <= history_.position() + 1 && spread_.count == double(known_),
+        "what was seen of the series contradicts itself");
+    archive.require(known_ == 0 || history_.rows() > 0, "values are known of rows that never came");
   }
 
  private:

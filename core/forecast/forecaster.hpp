@@ -14,8 +14,10 @@
 #include <vector>
 
 #include "archive.hpp"
+#include "forecast/covariates.hpp"
 #include "forecast/features.hpp"
 #include "forecast/panel.hpp"
+#include "forecast/path_errors.hpp"
 #include "forecast/season_finder.hpp"
 #include "growth.hpp"
 #include "simd/buffer.hpp"
@@ -24,11 +26,12 @@ namespace elman {
 
 struct ForecasterOptions {
   int horizon;
-  int covariates;
+  std::vector<FeatureKind> covariates;
   bool small;
   std::vector<int> periods;  // of the seasons, in rows, at most two; empty: found
   bool find_seasons;
-  double lowest, highest;  // no forecast lies beyond
+  double lowest, highest;               // no forecast lies beyond
+  std::vector<MemberOptions> next_row;  // see PanelOptions
 };
 
 // Not thread-safe: the caller holds a lock.
@@ -37,13 +40,13 @@ class Forecaster {
   explicit Forecaster(const ForecasterOptions& options)
       : options_(options),
         H_(options.horizon),
-        nx_(options.covariates),
-        plain_({options.horizon, options.covariates, false, options.small}),
-        ahead_(options.covariates > 0 ? std::make_unique<Panel>(PanelOptions{
-                                            options.horizon, options.covariates, true, options.small})
-                                      : nullptr),
-        covariates_(std::size_t(nx_)),
-        known_ahead_(std::size_t(nx_)),
+        covariates_(options.covariates),
+        nx_(covariates_.count()),
+        plain_({H_, nx_, false, options.small, options.next_row}),
+        ahead_(nx_ > 0 ? std::make_unique<Panel>(PanelOptions{H_, nx_, true, options.small, options.next_row})
+                       : nullptr),
+        paths_(H_, n_remembered()),
+        paths_ahead_(ahead_ ? std::make_unique<PathErrors>(H_, n_remembered()) : nullptr),
         valid_(std::size_t(H_)),
         units_(std::size_t(H_) * 2),
         of_origin_(std::size_t(H_) * feature::kOfOrigin),
@@ -57,16 +60,13 @@ class Forecaster {
         x_(std::size_t(nx_)),
         calendar_(kCalendarTerms),
         opinions_(std::size_t(std::max(plain_.n_members(), ahead_ ? ahead_->n_members() : 0))),
-        scratch_trails_(std::max(plain_.trail_size(), ahead_ ? ahead_->trail_size() : 0)) {
+        scratch_trails_(std::max(plain_.trail_size(), ahead_ ? ahead_->trail_size() : 0)),
+        x_before_(std::size_t(nx_), NAN),
+        unknown_(covariates_.n_features(), NAN) {
     // What takes memory takes it here: a row is learned whole.
     rows_ahead_.reserve(std::size_t(H_));
-    now_.reserve(std::size_t(nx_));
+    x_there_.reserve(std::size_t(nx_));
     trail_.reserve(ahead_ ? ahead_->trail_size() : 0);
-    std::fill(known_ahead_.begin(), known_ahead_.end(), 1);
-    for (Buffer<float>* memory : {&errors_, &errors_ahead_}) {
-      *memory = Buffer<float>(memory == &errors_ || ahead_ ? std::size_t(n_remembered()) * H_ : 0);
-      std::fill(memory->begin(), memory->end(), NAN);
-    }
     if (options.periods.size() > 0) series_.adopt(given_seasons());
   }
   Forecaster(const Forecaster&) = delete;
@@ -81,6 +81,7 @@ class Forecaster {
   void learn(double y, const double* x, double time) {
     plain_.reserve_scratch();
     if (ahead_) ahead_->reserve_scratch();
+    covariates_.reserve();
     y = std::clamp(y, -History::kAbsurd, History::kAbsurd);
     if (const std::int64_t age = age_of_late_value(time); age > 0 && !std::isnan(y)) {
       series_.correct(age, y);
@@ -92,21 +93,20 @@ class Forecaster {
         series_.skip(missing);
         std::fill(valid_.begin(), valid_.end(), 0);
       } else {
-        std::fill(x_.begin(), x_.end(), 0.0);
-        for (std::int64_t i = 0; i < missing; ++i) take(NAN, NAN);
+        for (std::int64_t i = 0; i < missing; ++i) {
+          covariates_.pass();
+          take(NAN, NAN);
+        }
       }
     }
     ++samples_;
     steps_ += !std::isnan(y);
-    prepare_covariates(x);
+    covariates_.take(x);
     take(y, time);
+    covariates_.learn(samples_, y);
   }
 
-  // Which columns are known for rows ahead when a forecast is asked for; the others are known only up to now.
-  void set_known_ahead(const std::vector<bool>& known) {
-    for (int j = 0; j < nx_; ++j) known_ahead_[j] = known[j];
-  }
-  bool known_ahead(int j) const { return known_ahead_[j] != 0; }
+  Covariates& covariates() { return covariates_; }
 
   // Where a forecast goes: a number for each of the H rows ahead and, row by row, for each level.
   struct Answers {
@@ -134,14 +134,14 @@ class Forecaster {
   // The H rows ahead. `xs`: their covariates [H][covariates], NaN where not known, or null. Changes nothing.
   void forecast(const std::vector<Ahead>& rows, const double* xs, const Answers& out) {
     if (series_.known() == 0) return nothing_known(out);
-    Panel& panel = ahead_ && xs != nullptr ? *ahead_ : plain_;
-    const Measure unit = series_.measure();
+    const bool ahead = ahead_ && xs != nullptr;
+    Panel& panel = ahead ? *ahead_ : plain_;
+    View view = view_from(series_.measure(), covariates_.now());
     float origin[feature::kOfOrigin];
-    series_.origin_features(unit, origin);
+    series_.origin_features(view.unit, origin);
     std::copy_n(origin, feature::kOfOrigin, features_.data());
-    std::copy_n(now_.data(), now_.size(), features_.data() + feature::kCovariates);
+    for (int j = 0; j < nx_; ++j) features_[feature::kCovariates + j] = float(covariates_.standard()[j]);
     panel.begin(features_.data(), scratch_trails_.data());
-    const auto [lowest, highest] = reach(unit);
     std::int64_t step = 0;
     for (int h = 0; h < H_; ++h) {
       double mixed = 0;
@@ -149,77 +149,80 @@ class Forecaster {
       const std::int64_t last = std::max(step + 1, std::min<std::int64_t>(rows[h].steps, step + 1 + H_));
       for (step = step + 1; step <= last; ++step) {
         const bool asked = step == last;
-        row_features(unit, asked ? Ahead{rows[h].steps, rows[h].time} : series_.ahead(step));
-        standardise(asked && xs != nullptr ? xs + std::size_t(h) * nx_ : nullptr, x_.data());
-        multiply_covariates(x_.data());
-        panel.opinions(features_.data(), int(step - 1), nullptr, lowest, highest, scratch_trails_.data(),
+        row_features(view.unit, asked ? Ahead{rows[h].steps, rows[h].time} : series_.ahead(step));
+        if (ahead) {
+          covariates_.look_ahead(asked ? xs + std::size_t(h) * unknown_.size() : unknown_.data(), x_there_);
+          view.covariates = x_there_.data();
+          covariates_.standardise(x_there_.data(), x_.data());
+          multiply_covariates(x_.data());
+        }
+        panel.opinions(features_.data(), int(step - 1), view, nullptr, scratch_trails_.data(),
                        opinions_.data());
         mixed = panel.combine(int(step - 1), opinions_.data());
       }
       --step;
-      write(panel, out, h, int(std::min<std::int64_t>(step, H_)) - 1, rows[h], unit.restore(mixed));
+      write(panel, out, h, int(std::min<std::int64_t>(step, H_)) - 1, rows[h], view.unit.restore(mixed));
     }
   }
 
   std::int64_t samples() const { return samples_; }
   std::int64_t steps() const { return steps_; }
   int horizon() const { return H_; }
-  int n_covariates() const { return nx_; }
   const Series& series() const { return series_; }
   Panel& panel(bool ahead) { return ahead && ahead_ ? *ahead_ : plain_; }
 
-  // The errors of the last forecasts whose rows have all come, [..][H], in the units they were issued in: of
-  // those that were made at about this time of day, where there are enough.
+  // See PathErrors.
   std::vector<double> past_errors(bool ahead) const {
-    const Buffer<float>& memory = ahead && ahead_ ? errors_ahead_ : errors_;
-    const int period = series_.seasons()[0].period;
-    std::vector<double> all, alike;
-    for (std::int64_t age = H_; age < n_remembered() && age < series_.history().rows(); ++age) {
-      const std::int64_t row = series_.history().rows() - 1 - age;
-      const float* errors = &memory[std::size_t(row % n_remembered()) * H_];
-      if (std::any_of(errors, errors + H_, [](float e) { return std::isnan(e); })) continue;
-      all.insert(all.end(), errors, errors + H_);
-      const std::int64_t phase = period > 0 ? age % period : 0;
-      if (8 * std::min(phase, period - phase) <= period) alike.insert(alike.end(), errors, errors + H_);
-    }
-    return alike.size() >= std::size_t(kFewestAlike * H_) ? alike : all;
+    return paths(ahead).alike(series_.history().rows(), series_.seasons()[0].period);
+  }
+  double width_of_sum(bool ahead, double coverage) const {
+    return paths(ahead).width_of_sum(bucket_of(series_.ahead(0)), coverage);
   }
 
   // Walks the whole state, see Archive. `restored` must follow if anything was written.
   void exchange(Archive& archive) {
-    const Axis origins{"origin", std::size_t(H_)}, steps{"step", std::size_t(H_)};
-    const Axis covariates{"covariate", std::size_t(nx_)}, remembered{"past", std::size_t(n_remembered())};
+    const Axis origins{"origin", std::size_t(H_)}, covariates{"covariate", std::size_t(nx_)};
+    const Limits measured = Limits::within(Measure::kFarthest);
     archive.value("samples", samples_);
     archive.value("steps", steps_);
-    archive.require(steps_ <= samples_, "more values are known than rows came");
     series_.exchange(archive);
+    archive.require(steps_ <= samples_ && steps_ <= series_.known(),
+                    "the numbers of rows contradict each other");
+    archive.require(options_.find_seasons || series_.seasons() == given_seasons(),
+                    "the seasons are not those that were given");
     finder_.exchange(archive);
-    exchange_covariates(archive, covariates);
-    const Limits features = Limits::within(Series::kLargestFeature);
+    covariates_.exchange(archive);
+    archive.vector("covariates_before", x_before_.data(), covariates, Limits{}.or_unknown());
     archive.vector("origin_valid", valid_.data(), origins, Limits::up_to(kSettled));
-    exchange_units(archive, origins);
+    archive.array("origin_units", units_.data(), origins, {"unit", 2}, 2);
+    for (int i = 0; i < H_; ++i)
+      archive.require(!valid_[i] || unit_of(i).is_possible(), "the units of an origin are out of range");
+    const Limits features = Limits::within(Series::kLargestFeature);
     archive.array("origin_features", of_origin_.data(), origins, {"feature", feature::kOfOrigin},
                   feature::kOfOrigin, features);
     archive.array("origin_covariates", x_of_origin_.data(), origins, covariates, std::size_t(nx_),
-                  Limits::within(kLargestCovariate));
+                  Limits::within(Covariates::kLargest));
     archive.array("target_features", of_target_.data(), origins,
                   {"step and feature", std::size_t(H_) * kOfTarget}, std::size_t(H_) * kOfTarget, features);
     const std::size_t row = std::size_t(H_) * n_issued();
-    archive.array("issued", issued_.data(), origins, {"step and member", row}, row);
-    archive.targets("past_errors", errors_.data(), remembered, steps, std::size_t(H_));
+    archive.array("issued", issued_.data(), origins, {"step and member", row}, row, measured);
+    paths_.exchange(archive);
     plain_.exchange(archive, "plain.");
     if (!ahead_) return;
-    const std::size_t trail = ahead_->trail_size();
+    const std::size_t trail = ahead_->trail_size(), n_weights = ahead_->n_weights();
     const std::size_t row_ahead = std::size_t(H_) * Uncertainty::kIssued;
-    archive.array("issued_ahead", issued_ahead_.data(), origins, {"step and quantile", row_ahead}, row_ahead);
-    archive.array("trails", trails_.data(), origins, {"trail", trail}, trail);
-    const std::size_t n_weights = ahead_->n_weights();
-    archive.array("trail_weights", weights_.data(), origins, {"weight", n_weights}, n_weights);
-    archive.targets("past_errors_ahead", errors_ahead_.data(), remembered, steps, std::size_t(H_));
+    archive.array("issued_ahead", issued_ahead_.data(), origins, {"step and quantile", row_ahead}, row_ahead,
+                  Uncertainty::issued_limits());
+    archive.array("trails", trails_.data(), origins, {"trail", trail}, trail, measured);
+    archive.array("trail_weights", weights_.data(), origins, {"weight", n_weights}, n_weights,
+                  Limits::within(kLargestWeight));
+    PrefixedArchive own(archive, "ahead.");
+    paths_ahead_->exchange(own);
     ahead_->exchange(archive, "ahead.");
   }
 
   void restored() {
+    covariates_.restored();
     plain_.restored();
     if (ahead_) ahead_->restored();
   }
@@ -240,10 +243,8 @@ class Forecaster {
   static constexpr std::int64_t kFirst = 30;                     // values before units are settled
   static constexpr std::int64_t kMostFilled = 400;               // rows that a gap is filled with
   static constexpr int kOfTarget = 2 * feature::kNTarget;
-  static constexpr double kLargestCovariate = 5;  // in deviations
 
-  static constexpr int kFewestAlike = 60;
-  int n_remembered() const { return options_.small ? 200 : 1200; }
+  std::int64_t n_remembered() const { return options_.small ? 200 : 1200; }
 
   Seasons given_seasons() const {
     Seasons given;
@@ -260,21 +261,7 @@ class Forecaster {
     return history.known(std::int64_t(age)) ? 0 : std::int64_t(age);
   }
 
-  void prepare_covariates(const double* x) {
-    for (int j = 0; j < nx_; ++j) covariates_[j].observe(x[j]);
-    standardise(x, x_.data());
-    now_.resize(std::size_t(nx_));
-    std::copy_n(x_.data(), nx_, now_.data());
-  }
-  void standardise(const double* x, double* out) const {
-    for (int j = 0; j < nx_; ++j)
-      out[j] = x == nullptr || std::isnan(x[j])
-                   ? 0
-                   : std::clamp((x[j] - covariates_[j].mean) / covariates_[j].deviation(), -kLargestCovariate,
-                                kLargestCovariate);
-  }
-
-  // One row, whose covariates lie in x_.
+  // One row, whose covariates have been taken.
   void take(double y, double time) {
     const bool new_step = series_.clock().advance(time);
     const Ahead here{1, series_.clock().now()};
@@ -304,7 +291,10 @@ class Forecaster {
     std::fill(valid_.begin(), valid_.end(), 0);
     if (!another_day) return;
     plain_.begin_anew();
-    if (ahead_) ahead_->begin_anew();
+    paths_.forget_buckets();
+    if (!ahead_) return;
+    ahead_->begin_anew();
+    paths_ahead_->forget_buckets();
   }
 
   std::size_t place(std::int64_t row) const { return std::size_t(row % H_); }
@@ -315,11 +305,12 @@ class Forecaster {
     return &issued_ahead_[(origin * H_ + step) * Uncertainty::kIssued];
   }
 
-  // The range of answers that make sense, in units: that of the values seen, and as far again beyond it.
-  std::pair<double, double> reach(const Measure& unit) const {
+  // Answers make sense within the range of the values seen, and as far again beyond it.
+  View view_from(const Measure& unit, const double* covariates) const {
     const double range = series_.highest() - series_.lowest();
-    return {unit.of(series_.lowest() - range), unit.of(series_.highest() + range)};
+    return {unit, unit.of(series_.lowest() - range), unit.of(series_.highest() + range), covariates};
   }
+  const PathErrors& paths(bool ahead) const { return ahead && paths_ahead_ ? *paths_ahead_ : paths_; }
 
   // What was expected of the row that has come.
   double expectation() {
@@ -337,6 +328,8 @@ class Forecaster {
     const std::int64_t rows = series_.history().rows();
     const int bucket = bucket_of(here);
     const double now = series_.deviation_with(y);
+    covariates_.as_if_ahead(x_there_);
+    covariates_.standardise(x_there_.data(), x_.data());
     for (int step = 0; step < H_ && step < rows; ++step) {
       const std::size_t origin = place(rows - 1 - step);
       if (!valid_[origin]) continue;
@@ -349,13 +342,16 @@ class Forecaster {
       std::copy_n(issued, n, opinions_.data());
       const double target = unit.of(y), error = y - unit.restore(issued[n]);
       plain_.uncertainty().learn(step, bucket, error, unit.deviation, issued + n + 1);
-      note_error(errors_, rows - 1 - step, step, error / unit.deviation, issued[n + 1]);
+      paths_.note(rows - 1 - step, step, error, issued[n + 1] * unit.deviation, unit.deviation);
       plain_.learn(features_.data(), step, opinions_.data(), issued[n], target, unit.deviation / now,
                    valid_[origin] == kSettled);
     }
-    if (rows == 0 || valid_[place(rows - 1)] != kSettled) return;
-    const std::size_t newest = place(rows - 1);
+    const std::size_t newest = place(std::max<std::int64_t>(rows - 1, 0));
     recall(newest, 0);
+    plain_.learn_next_row(features_.data(), x_before_.data(), y);
+    if (ahead_) ahead_->learn_next_row(features_.data(), x_there_.data(), y);
+    std::copy_n(covariates_.now(), nx_, x_before_.begin());
+    if (rows == 0 || valid_[newest] != kSettled) return;
     const double target = unit_of(newest).of(y);
     plain_.learn_networks(features_.data(), target);
     if (ahead_) ahead_->learn_networks(features_.data(), target);
@@ -365,26 +361,21 @@ class Forecaster {
   void learn_ahead(std::size_t origin, int step, const Measure& unit, double y, int bucket, std::int64_t row,
                    double now) {
     if (!ahead_) return;
-    const auto [lowest, highest] = reach(unit);
+    const View view = view_from(unit, x_there_.data());
     std::vector<double>& trail = trail_;
     const std::size_t n = ahead_->trail_size();
     trail.assign(&trails_[origin * n], &trails_[origin * n] + n);
-    ahead_->opinions(features_.data(), step, &weights_[origin * ahead_->n_weights()], lowest, highest,
-                     trail.data(), opinions_.data());
+    ahead_->opinions(features_.data(), step, view, &weights_[origin * ahead_->n_weights()], trail.data(),
+                     opinions_.data());
     std::copy(trail.begin(), trail.end(), &trails_[origin * n]);
     if (std::isnan(y)) return;
     const double mixed = ahead_->combine(step, opinions_.data());
     const double error = y - unit.restore(mixed);
     const float* issued = issued_ahead(origin, step);
     ahead_->uncertainty().learn(step, bucket, error, unit.deviation, issued);
-    note_error(errors_ahead_, row, step, error / unit.deviation, issued[0]);
+    paths_ahead_->note(row, step, error, issued[0] * unit.deviation, unit.deviation);
     ahead_->learn(features_.data(), step, opinions_.data(), mixed, unit.of(y), unit.deviation / now,
                   valid_[origin] == kSettled);
-  }
-
-  void note_error(Buffer<float>& memory, std::int64_t row, int step, double error, double unit) {
-    if (unit > 0)
-      memory[std::size_t(row % n_remembered()) * H_ + step] = float(std::clamp(error / unit, -1e6, 1e6));
   }
 
   // The features that the row which has come had at an origin, into features_.
@@ -409,7 +400,7 @@ class Forecaster {
     double* ahead = features_.data() + Panel::covariates_ahead(nx_);
     double* product = ahead + nx_;
     for (int j = 0; j < nx_; ++j) {
-      ahead[j] = known_ahead_[j] ? x[j] : 0;
+      ahead[j] = x[j];
       for (int k = 0; k < feature::kProducts; ++k) *product++ = ahead[j] * features_[feature::kCalendar + k];
     }
   }
@@ -424,7 +415,7 @@ class Forecaster {
     units_[origin * 2 + 1] = unit.deviation;
     valid_[origin] = series_.known() < kFirst ? kBegun : kSettled;
     series_.origin_features(unit, &of_origin_[origin * feature::kOfOrigin]);
-    for (int j = 0; j < nx_; ++j) x_of_origin_[origin * nx_ + j] = float(x_[j]);
+    for (int j = 0; j < nx_; ++j) x_of_origin_[origin * nx_ + j] = float(covariates_.standard()[j]);
     std::copy_n(&of_origin_[origin * feature::kOfOrigin], feature::kOfOrigin, features_.data());
     for (int j = 0; j < nx_; ++j) features_[feature::kCovariates + j] = x_of_origin_[origin * nx_ + j];
     std::vector<double>& trail = trail_;
@@ -435,15 +426,14 @@ class Forecaster {
       ahead_->copy_weights(&weights_[origin * ahead_->n_weights()]);
     }
     plain_.begin(features_.data(), scratch_trails_.data());
-    const auto [lowest, highest] = reach(unit);
+    const View view = view_from(unit, covariates_.now());
     const int n = plain_.n_members();
     for (int step = 0; step < H_; ++step) {
       const Ahead there = series_.ahead(step + 1);
       row_features(unit, there);
       std::copy_n(features_.data() + feature::kTarget, kOfTarget,
                   &of_target_[(origin * H_ + step) * kOfTarget]);
-      plain_.opinions(features_.data(), step, nullptr, lowest, highest, scratch_trails_.data(),
-                      opinions_.data());
+      plain_.opinions(features_.data(), step, view, nullptr, scratch_trails_.data(), opinions_.data());
       float* issued = this->issued(origin, step);
       std::copy_n(opinions_.data(), n, issued);
       issued[n] = float(plain_.combine(step, opinions_.data()));
@@ -451,8 +441,9 @@ class Forecaster {
       if (ahead_)
         ahead_->uncertainty().issue(step, bucket_of(there), unit.deviation, issued_ahead(origin, step));
     }
-    for (Buffer<float>* memory : {&errors_, &errors_ahead_})
-      if (memory->size() > 0) std::fill_n(&(*memory)[std::size_t(row % n_remembered()) * H_], H_, NAN);
+    const int now = bucket_of(series_.ahead(0));
+    paths_.open(row, now, unit.deviation);
+    if (ahead_) paths_ahead_->open(row, now, unit.deviation);
   }
 
   // The time of day of a row ahead, for the size of errors.
@@ -488,31 +479,16 @@ class Forecaster {
     }
   }
 
-  void exchange_covariates(Archive& archive, const Axis& covariates) {
-    static_assert(sizeof(Spread) == 3 * sizeof(double));
-    double* data = reinterpret_cast<double*>(covariates_.data());
-    archive.array("covariate_moments", data, covariates, {"moment", 3}, 3);
-    for (const Spread& each : covariates_) archive.require(each.is_possible(), "moments are out of range");
-    archive.vector("known_ahead", known_ahead_.data(), covariates, Limits::up_to(1));
-    now_.resize(std::size_t(nx_));
-    archive.vector("covariates_now", now_.data(), covariates, Limits::within(kLargestCovariate));
-  }
-
-  void exchange_units(Archive& archive, const Axis& origins) {
-    archive.array("origin_units", units_.data(), origins, {"unit", 2}, 2);
-    for (int i = 0; i < H_; ++i)
-      archive.require(!valid_[i] || unit_of(i).is_possible(), "the units of an origin are out of range");
-  }
-
   ForecasterOptions options_;
-  int H_, nx_;
+  int H_;
   Series series_;
   SeasonFinder finder_;
+  Covariates covariates_;
+  int nx_;
   Panel plain_;                   // knows covariates up to now
   std::unique_ptr<Panel> ahead_;  // knows those of the rows ahead, too
-  std::vector<Spread> covariates_;
-  Buffer<std::int64_t> known_ahead_;
-  std::vector<double> now_;  // the newest covariates, standardised
+  PathErrors paths_;              // of either panel
+  std::unique_ptr<PathErrors> paths_ahead_;
   std::int64_t samples_ = 0, steps_ = 0;
 
   // The last H origins, each in place row % H.
@@ -522,13 +498,14 @@ class Forecaster {
       of_target_;  // [origin][feature], [origin][covariate], [origin][step][feature]
   Buffer<float>
       issued_;  // [origin][step][opinions, their mixture, and of its error Uncertainty::kIssued numbers]
-  Buffer<float> issued_ahead_;           // [origin][step][those of the other panel]
-  Buffer<double> trails_;                // [origin]: roll-outs that wait for covariates
-  Buffer<float> weights_;                // [origin]: of the networks that make them
-  Buffer<float> errors_, errors_ahead_;  // [remembered][step]
+  Buffer<float> issued_ahead_;  // [origin][step][those of the other panel]
+  Buffer<double> trails_;       // [origin]: roll-outs that wait for covariates
+  Buffer<float> weights_;       // [origin]: of the networks that make them
 
   Buffer<double> features_, x_, calendar_, opinions_, scratch_trails_;
-  std::vector<double> trail_;
+  std::vector<double> x_before_;  // the covariates of the row before
+  std::vector<double> unknown_;   // those of a row of which nothing is known
+  std::vector<double> trail_, x_there_;
   std::vector<Ahead> rows_ahead_;
 };
 

@@ -14,7 +14,8 @@ namespace elman {
 
 class History {
  public:
-  static constexpr double kAbsurd = 1e100;  // the largest value that is taken for what it is
+  static constexpr double kAbsurd = 1e100;          // the largest value that is taken for what it is
+  static constexpr double kLargest = 10 * kAbsurd;  // values, and what was expected in their place
   static constexpr std::int64_t kLength = Season::kLongest + 12;
 
   History() : values_(kLength), times_(kLength), known_(kLength) {}
@@ -63,7 +64,7 @@ class History {
     archive.value("history_steps", position_);
     archive.value("history_first", first_);
     const Axis past{"past", std::size_t(kLength)};
-    archive.vector("history_values", values_.data(), past, Limits::within(10 * kAbsurd));
+    archive.vector("history_values", values_.data(), past, Limits::within(kLargest));
     archive.vector("history_known", known_.data(), past, Limits::up_to(1));
     archive.vector("history_times", times_.data(), past, Limits::within(Clock::kLatest).or_unknown());
     if (first_ > rows_ || position_ + 1 < rows_)

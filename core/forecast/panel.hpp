@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "archive.hpp"
+#include "combine/mixture.hpp"
 #include "forecast/features.hpp"
+#include "forecast/next_row.hpp"
 #include "forecast/regression.hpp"
 #include "forecast/rolled_network.hpp"
-#include "forecast/step_trust.hpp"
 #include "forecast/uncertainty.hpp"
 #include "simd/buffer.hpp"
 
@@ -24,9 +25,18 @@ struct PanelOptions {
   int covariates;
   bool ahead;  // the covariates of the rows ahead are known
   bool small;
+  std::vector<MemberOptions> next_row;  // of the committee that forecasts the next row; empty: there is none
+};
+
+// How a row ahead is seen from its origin.
+struct View {
+  Measure unit;
+  double lowest, highest;    // answers that make sense, in units
+  const double* covariates;  // that are known of the row, in the numbers of the series, NaN where unknown
 };
 
 // Opinions are in the units of the origin. `features` is always the whole vector of a row ahead of it.
+// Whoever comes last is asked for the next row only.
 class Panel {
  public:
   // Everybody in this order; regressions and networks follow.
@@ -36,15 +46,20 @@ class Panel {
       : horizon_(options.horizon), n_covariates_(options.covariates), uncertainty_(options.horizon) {
     add_networks(options);
     add_regressions(options);
-    n_members_ = kNSimple + int(networks_.size() + regressions_.size());
+    if (!options.next_row.empty())
+      next_row_ = std::make_unique<NextRow>(options.next_row, options.covariates);
+    n_members_ = kNSimple + int(networks_.size() + regressions_.size()) + (next_row_ ? 1 : 0);
     std::vector<Label> labels;
     for (std::uint64_t m = 0; m < kNSimple; ++m) labels.push_back({m});
     for (const std::string& name : network_names_) labels.push_back(label_of(name));
     for (const std::string& name : regression_names_) labels.push_back(label_of(name));
+    others_ = Axis("member", labels);
+    if (next_row_) labels.push_back(label_of(kCommittee));
     members_ = Axis("member", labels);
     labels.push_back({std::uint64_t(-1)});
     and_all_ = Axis("member or all", std::move(labels));
-    mixtures_.assign(std::size_t(horizon_), StepTrust(members_));
+    for (int h = 0; h < horizon_; ++h)
+      mixtures_.emplace_back(h == 0 ? members_ : others_, kDiscount, kDistance);
     learned_ = Buffer<std::int64_t>(std::size_t(horizon_));
     errors_ = Buffer<double>(std::size_t(horizon_) * (n_members_ + 1));
     for (const auto& network : networks_) trail_size_ += network->trail_size();
@@ -58,6 +73,7 @@ class Panel {
   static int rolled(int covariates) { return feature::kCovariates + (2 + feature::kProducts) * covariates; }
 
   void initialise(std::vector<std::uint64_t> seed) {
+    if (next_row_) next_row_->initialise(seed);  // as a committee alone
     seed.push_back(0);
     for (const auto& network : networks_) {
       network->initialise(seed);
@@ -66,9 +82,13 @@ class Panel {
   }
 
   int n_members() const { return n_members_; }
+  // Who is asked at this step.
+  int n_asked(int step) const { return step > 0 && next_row_ ? n_members_ - 1 : n_members_; }
   std::size_t trail_size() const { return trail_size_; }
   Uncertainty& uncertainty() { return uncertainty_; }
-  const Buffer<double>& weights(int step) const { return mixtures_[step].weights(); }
+  double weight(int step, int member) const {
+    return member < n_asked(step) ? mixtures_[step].weights()[std::size_t(member)] : 0;
+  }
   double error(int step, int member) const { return errors_[std::size_t(step) * (n_members_ + 1) + member]; }
   std::int64_t learned(int step) const { return learned_[step]; }
   std::vector<std::string> names() const {
@@ -77,6 +97,7 @@ class Panel {
                                     "mean of the slot"};
     for (const std::string& name : network_names_) all.push_back(name);
     for (const std::string& name : regression_names_) all.push_back(name);
+    if (next_row_) all.push_back(kCommittee);
     return all;
   }
 
@@ -104,28 +125,31 @@ class Panel {
   // What everybody says of the row `step` steps (0 for the next) ahead; steps beyond the horizon are answered
   // as the last one. The roll-outs go one step on, with the weights of now or, if given, of before. Leaves
   // them among the features.
-  void opinions(double* features, int step, const float* weights, double lowest, double highest,
-                double* trails, double* out) {
+  void opinions(double* features, int step, const View& view, const float* weights, double* trails,
+                double* out) {
     step = std::min(step, horizon_ - 1);
     simple(features, out);
     double* next = out + kNSimple;
     for (std::size_t i = 0; i < networks_.size(); ++i) {
       *next = features[rolled(n_covariates_) + i] =
-          networks_[i]->follow(features, weights, lowest, highest, trails);
+          networks_[i]->follow(features, weights, view.lowest, view.highest, trails);
       if (weights != nullptr) weights += networks_[i]->n_weights();
       trails += networks_[i]->trail_size();
       ++next;
     }
     for (Regressions& regressions : regressions_) *next++ = regressions.answer(features, step);
+    if (next_row_) *next = step == 0 ? view.unit.of(next_row_->answer(features, view.covariates)) : 0;
     for (int m = 0; m < n_members_; ++m)  // an opinion that is no number is that of the mean
-      out[m] = std::clamp(std::isnan(out[m]) ? 0.0 : out[m], lowest, highest);
+      out[m] = std::clamp(std::isnan(out[m]) ? 0.0 : out[m], view.lowest, view.highest);
   }
 
-  // A step of which nothing is known yet trusts whom the first step trusts.
+  // A step of which little is known yet is answered by whoever of the simple ones was best at the next row:
+  // the others have learned nothing for it.
   double combine(int step, const double* opinions) const {
     step = std::min(step, horizon_ - 1);
-    if (learned_[step] == 0) step = 0;
-    return mixtures_[step].combine(opinions);
+    if (learned_[step] >= kFewest) return mixtures_[step].combine(opinions);
+    if (learned_[0] == 0) return opinions[kNaive0];
+    return opinions[std::min_element(errors_.begin(), errors_.begin() + kNSimple) - errors_.begin()];
   }
 
   // The truth about a row ahead: what everybody had said, the features it was said of.
@@ -136,27 +160,36 @@ class Panel {
       features[rolled(n_covariates_) + i] = opinions[kNSimple + i];
     if (settled)
       for (Regressions& regressions : regressions_) regressions.learn(features, step, target);
-    mixtures_[step].learn(opinions, mixed, target, scale);
+    scale = std::min(scale, kLargestScale);
+    // As long as the mixture was not asked, it is judged by what it would have said.
+    const bool asked = learned_[step] >= kFewest + horizon_;
+    mixtures_[step].learn(opinions, asked ? mixed : mixtures_[step].combine(opinions), target, scale);
     ++learned_[step];
     const double rate = std::max(1 / double(learned_[step]), kErrorRate);
     double* errors = &errors_[std::size_t(step) * (n_members_ + 1)];
     for (int m = 0; m <= n_members_; ++m) {
+      if (m == n_asked(step) && m < n_members_) continue;
       const double error = scale * ((m < n_members_ ? opinions[m] : mixed) - target);
       errors[m] += rate * (std::min(error * error, kLargestError) - errors[m]);
     }
   }
   // Another season was found: who is good at which step is open again, and so are the times of day.
   void begin_anew() {
-    mixtures_.assign(std::size_t(horizon_), StepTrust(members_));
+    for (Mixture& mixture : mixtures_) mixture.forget();
     std::fill(learned_.begin(), learned_.end(), 0);
     uncertainty_.forget_buckets();
   }
   void reserve_scratch() const {
     for (const auto& network : networks_) network->reserve_scratch();
     for (const Regressions& each : regressions_) each.reserve_scratch();
+    if (next_row_) next_row_->reserve_scratch();
   }
   void learn_networks(const double* features, double target) {
     for (const auto& network : networks_) network->learn(features, target);
+  }
+  // The value of the row that has come, in the units of the series, NaN if it is not known.
+  void learn_next_row(const double* features, const double* covariates, double y) {
+    if (next_row_) next_row_->learn(features, covariates, y);
   }
 
   void exchange(Archive& archive, const std::string& prefix) {
@@ -176,15 +209,23 @@ class Panel {
     }
     for (std::size_t i = 0; i < regressions_.size(); ++i)
       regressions_[i].exchange(own, "regression" + std::to_string(i) + ".");
+    if (!next_row_) return;
+    PrefixedArchive next(own, "next_row.");
+    next_row_->exchange(next);
   }
   void restored() {
     for (const auto& network : networks_) network->restored();
+    if (next_row_) next_row_->restored();
   }
 
  private:
-  static constexpr int kMostNetworks = 3;
+  static constexpr int kMostNetworks = 4;
   static constexpr int kMostProducts = 16;  // covariates; with more of them their products are left out
-  static constexpr double kErrorRate = 0.002, kLargestError = 1e300;
+  static constexpr const char* kCommittee = "committee, next row only";
+  static constexpr double kErrorRate = 0.002, kLargestError = 1e40;
+  static constexpr double kDiscount = 0.9998, kDistance = 0;  // as Mixture
+  static constexpr double kLargestScale = 1e3;
+  static constexpr std::int64_t kFewest = 15;  // rows of a step that tell whom to trust
 
   void simple(const double* features, double* out) const {
     const double* target0 = features + feature::kTarget;
@@ -226,6 +267,8 @@ class Panel {
     std::vector<Design> designs = {{"network, noisy", 12, 1.0, few},
                                    {"network, calm", 10, 0.1, many},
                                    {"network without calendar", 12, 0.3, {}}};
+    // What is known of the rows ahead is best used by roll-outs: there one more of them pays.
+    if (options.ahead) designs.push_back({"network, medium", 12, 0.3, few});
     if (options.small) designs = {{"network", 5, 1.0, few}};
     for (const Design& design : designs) {
       Selection selection;
@@ -275,10 +318,11 @@ class Panel {
   std::vector<std::unique_ptr<RolledNetwork>> networks_;
   std::vector<Regressions> regressions_;
   std::vector<std::string> network_names_, regression_names_;
-  Axis members_{"member", 0}, and_all_{"member or all", 0};
-  std::vector<StepTrust> mixtures_;  // one for each step
-  Buffer<std::int64_t> learned_;     // rows, for each step
-  Buffer<double> errors_;            // [step][member, and then the mixture]: recent mean squares
+  std::unique_ptr<NextRow> next_row_;
+  Axis members_{"member", 0}, others_{"member", 0}, and_all_{"member or all", 0};
+  std::vector<Mixture> mixtures_;  // one for each step
+  Buffer<std::int64_t> learned_;   // rows, for each step
+  Buffer<double> errors_;          // [step][member, and then the mixture]: recent mean squares
   Uncertainty uncertainty_;
 };
 

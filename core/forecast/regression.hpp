@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "archive.hpp"
+#include "forecast/features.hpp"
 #include "options.hpp"
 #include "readout/least_squares.hpp"
 #include "readout/readout.hpp"
@@ -56,8 +56,8 @@ class Regressions {
   void learn(const double* features, int step, double target) {
     Step& s = *steps_[step];
     const double before = answer(features, step), error = target - before;
-    const double limit =
-        s.count > kFirst ? std::max(kLimit * std::sqrt(s.mean_square), kSmallestLimit) : HUGE_VAL;
+    const double usual = s.count > kFirst ? kLimit * std::sqrt(s.mean_square) : kLargestError;
+    const double limit = std::clamp(usual, kSmallestLimit, kLargestError);
     const double taken = std::clamp(error, -limit, limit);
     double y = before + taken;
     s.scratch.reserve();
@@ -73,7 +73,7 @@ class Regressions {
       s.readout.parameters().exchange(own, "", s.readout.weights(), Limits::within(kLargestWeight));
       s.fit.exchange(own);
       own.value("count", s.count);
-      own.value("mean_square", s.mean_square, Limits::up_to(std::numeric_limits<double>::max()));
+      own.value("mean_square", s.mean_square, Limits::up_to(kLargestError * kLargestError));
     }
   }
 
@@ -81,6 +81,7 @@ class Regressions {
   static constexpr double kLimit = 6, kRate = 0.005;
   static constexpr double kSmallestLimit = 0.1;  // in deviations of the target
   static constexpr std::int64_t kFirst = 50;
+  static constexpr double kLargestError = 2 * Measure::kFarthest;
 
   struct Step {
     Step(const Axis& axis, const Options& options)

@@ -92,7 +92,8 @@ class RolledNetwork {
     const int first = network_.window.size() > kLookback ? 1 : 0;
     ++samples_;
     if (!std::isnan(target)) {
-      const T taken = T(answer + std::clamp(target - answer, -kLimit, kLimit));
+      const double near = answer + std::clamp(target - answer, -kLimit, kLimit);
+      const T taken = T(std::clamp(near, -kLargestTarget, kLargestTarget));
       network_.window.relabel(network_.window.size() - 1, &taken);
       filter_.update(network_, first, ++steps_);
     }
@@ -106,7 +107,7 @@ class RolledNetwork {
   void exchange(Archive& archive) {
     archive.value("samples", samples_);
     archive.value("steps", steps_);
-    const Limits weights = Limits::within(kLargestWeight);
+    const Limits weights = Limits::within(kLargestWeight), inputs = Limits::within(kLargestInput);
     network_.recurrence.exchange(archive, "", network_.recurrence.weights, weights);
     network_.readout.parameters().exchange(archive, "", network_.readout.weights(), weights);
     network_.cell->exchange_state(archive);
@@ -118,9 +119,9 @@ class RolledNetwork {
       throw std::invalid_argument("window_size is out of range");
     window.resize(int(size));
     const Axis samples{"sample", std::size_t(size)};
-    archive.array("window_inputs", window.inputs(), samples, inputs_, inputs_.size(),
-                  Limits::within(kLargestInput));
-    archive.targets("window_targets", window.targets(), {"output", 1}, samples, window.target_step());
+    archive.array("window_inputs", window.inputs(), samples, inputs_, inputs_.size(), inputs);
+    archive.array("window_targets", window.targets(), {"output", 1}, samples, window.target_step(),
+                  Limits::within(kLargestTarget).or_unknown());
   }
 
   void restored() {
@@ -134,6 +135,7 @@ class RolledNetwork {
   static constexpr int kLookback = 5;
   static constexpr double kLimit = 4;          // of an error, in deviations of the target
   static constexpr double kLargestInput = 12;  // in deviations
+  static constexpr double kLargestTarget = 2 * Measure::kFarthest;
 
   std::size_t n_hidden() const { return kept_.size(); }
   T* newest_state() { return network_.cell->hidden(network_.window.size()); }

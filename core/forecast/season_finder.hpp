@@ -54,19 +54,19 @@ class SeasonFinder {
     const Axis lags{"lag", std::size_t(kLags)};
     const Limits changes = Limits::within(kLargest);
     archive.vector("changes", changes_.data(), {"change", std::size_t(2 * kLags)}, changes);
-    archive.vector("products", products_.data(), lags,
-                   Limits::within(kMemory * changes.highest * changes.highest));
-    archive.value("changes_at", at_);
+    archive.vector("products", products_.data(), lags, Limits::within(kMemory * kLargest * kLargest));
+    archive.value("changes_at", at_, Limits::up_to(kLags - 1));
     archive.value("changes_count", count_);
-    archive.value("changes_size", size_, Limits::up_to(changes.highest));
+    archive.value("changes_size", size_, Limits::up_to(kLargest));
     archive.value("next_look", next_look_);
-    if (at_ >= kLags) throw std::invalid_argument("the place of the last change is out of range");
+    archive.require(products_[0] >= 0, "a sum of squares is negative");
   }
 
  private:
   static constexpr double kLargest = 1e126;  // of a change: products of two are numbers
   static constexpr std::int64_t kLags = 768;
   static constexpr double kMemory = 4000, kLimit = 5, kBetter = 1.3;
+  static constexpr double kLargest = 100 * History::kAbsurd;  // of a change
 
   // With its share of the products that a lag has seen.
   double correlation(int lag) const {

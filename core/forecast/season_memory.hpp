@@ -69,27 +69,24 @@ class SeasonMemory {
   void exchange(Archive& archive, const std::string& prefix) {
     PrefixedArchive own(archive, prefix);
     auto cycle = std::int64_t(season_.cycle), period = std::int64_t(season_.period);
-    own.value("cycle", cycle);
-    own.value("period", period);
-    if (cycle > std::int64_t(Cycle::year) || period > Season::kLongest || (cycle > 0) != (period > 0))
-      throw std::invalid_argument("a season is out of range");
+    own.value("cycle", cycle, Limits::up_to(double(Cycle::year)));
+    own.value("period", period, Limits::up_to(Season::kLongest));
+    if ((cycle > 0) != (period > 0) || period == 1) throw std::invalid_argument("a season is out of range");
     if (cycle != std::int64_t(season_.cycle) || period != season_.period) {
       season_ = {Cycle(cycle), int(period)};
       slots_ = Buffer<double>(std::size_t(kFields) * std::size_t(period));
     }
-    own.array("slots", slots_.data(), {"field", kFields}, {"slot", std::size_t(period)}, std::size_t(period));
-    const Limits values = Limits::within(100 * History::kAbsurd);
+    const Limits values = Limits::within(4 * History::kLargest);
+    own.array("slots", slots_.data(), {"field", kFields}, {"slot", std::size_t(period)}, std::size_t(period),
+              values);
+    for (const Field counts : {kCount, kProfileCount})
+      for (int slot = 0; slot < int(period); ++slot)
+        own.require(field(counts, slot) >= 0 && field(counts, slot) <= Limits::kLargestCount,
+                    "a slot of a season was seen a negative number of times");
     own.value("level", level_, values);
     own.value("deviation", deviation_, values);
     own.value("deviation_before", deviation_before_, values);
     own.value("begun", begun_, Limits::up_to(1));
-    for (int slot = 0; slot < period; ++slot) {
-      for (const Field f : {kCount, kProfileCount})
-        own.require(field(f, slot) >= 0 && field(f, slot) <= Limits::kLargestCount,
-                    "a slot of a season has come fewer than 0 times");
-      for (const Field f : {kLast, kBeforeLast, kQuickMean, kSlowMean, kProfile})
-        own.require(values.allow(field(f, slot)), "a slot of a season is out of range");
-    }
   }
 
  private:

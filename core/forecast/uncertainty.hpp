@@ -10,7 +10,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <stdexcept>
 #include <vector>
 
 #include "archive.hpp"
@@ -25,8 +24,10 @@ class Uncertainty {
   static constexpr std::array<double, kLevels> kLevel = {0.005, 0.01, 0.025, 0.05,  0.1,  0.25, 0.5,
                                                          0.75,  0.9,  0.95,  0.975, 0.99, 0.995};
 
-  explicit Uncertainty(int horizon)
+  // Of errors at each of so many steps, the first of which becomes known `delay` rows after its forecast.
+  explicit Uncertainty(int horizon, int delay = 1)
       : horizon_(horizon),
+        delay_(delay),
         count_(horizon),
         size_(horizon),
         quantiles_(std::size_t(horizon) * kLevels),
@@ -59,10 +60,13 @@ class Uncertainty {
   // that unit the quantiles.
   static constexpr std::size_t kIssued = 1 + kLevels;
   void issue(int step, int bucket, double deviation, float* out) const {
-    *out++ = float(unit(step, bucket) / deviation);
+    const double size = unit(step, bucket);
+    *out++ = size < 0 ? -1 : float(std::min(size / deviation, kLargestUnit));
     const std::array<double, kLevels> q = ordered(step);
     std::copy(q.begin(), q.end(), out);
   }
+
+  static Limits issued_limits() { return {-kLargestQuantile, kLargestUnit}; }
 
   // Learns the error of a forecast and what it was issued with.
   void learn(int step, int bucket, double error, double deviation, const float* issued) {
@@ -72,7 +76,7 @@ class Uncertainty {
     if (unit > 0 && count_[step] >= kFirst) {
       const double z = error / unit;
       // While h forecasts are open all of their errors are judged by about the same quantiles.
-      const double early = std::min(std::pow(double(count_[step]), -0.6), kMostOpen / (step + 1));
+      const double early = std::min(std::pow(double(count_[step]), -0.6), kMostOpen / (step + delay_));
       const double rate = std::max(kRate, early);
       for (std::size_t j = 0; j < kLevels; ++j)
         q[j] = std::clamp(q[j] + rate * (kLevel[j] - (z <= issued[1 + j] ? 1 : 0)), -kLargestQuantile,
@@ -107,8 +111,8 @@ class Uncertainty {
   // Of a normal distribution it would be 1.25; while sizes of errors are learned, too, tails are heavier.
   static constexpr double kFirstWidth = 1.5;
   static constexpr double kRate = 0.02, kMostOpen = 1.5, kFade = 0.01, kShareRate = 0.04, kLimit = 10;
-  static constexpr double kSmallestShare = 0.1, kAbsurd = 1e100;
-  static constexpr double kLargestQuantile = 1e6;  // in units that grow with the errors
+  static constexpr double kSmallestShare = 0.1, kAbsurd = 1e110;
+  static constexpr double kLargestUnit = 1e9, kLargestQuantile = 1e4;
 
   // The quantiles as they are issued: those further out never lie within the others.
   std::array<double, kLevels> ordered(int step) const {
@@ -137,7 +141,7 @@ class Uncertainty {
     return p < 0.5 ? -std::max(z, 0.0) : std::max(z, 0.0);
   }
 
-  int horizon_;
+  int horizon_, delay_;
   Buffer<std::int64_t> count_;
   Buffer<double> size_, quantiles_, shares_;
 };

@@ -410,7 +410,7 @@ class Model(Locked, ABC):
         return model
 
     def _restore(self, shape: dict[str, Any], arrays: state.Arrays) -> None:
-        _check_shape(**shape)
+        check_shape(**shape)
         names = shape["names"]
         kinds = tuple(shape.get("kinds", ()))
         columns = Columns(shape["n_inputs"], None if names is None else tuple(names), kinds)
@@ -478,26 +478,14 @@ class Model(Locked, ABC):
         _refuse_beyond("targets", n_outputs, limits.OUTPUTS, "values")
         width = columns.n_coded(n_outputs) + self.lags * n_outputs
         _refuse_beyond("rows", width, limits.COLUMNS, "columns, past targets included")
-        members = [
-            (
-                place,
-                member.training.window,
-                _part(member.cell),
-                _part(member.training),
-                _part(member.readout),
-                member.lagged,
-                member.features,
-            )
-            for place, member in self._numbered(self._members_for(columns.n_coded(n_outputs)))
-        ]
-        features = columns.all_kinds
+        numbered = self._numbered(self._members_for(columns.n_coded(n_outputs)))
         return core.Model(
-            features=features,
+            features=columns.all_kinds,
             n_outputs=n_outputs,
             lags=self.lags,
             lowest=self._outputs.bounds.lowest,
             highest=self._outputs.bounds.highest,
-            members=members,
+            members=[described(place, member) for place, member in numbered],
             **self._options(),
         )
 
@@ -528,7 +516,7 @@ class Model(Locked, ABC):
         self._native, self._columns, self._outputs = native, columns, outputs
 
 
-def _check_shape(*, n_inputs: Any, names: Any, n_outputs: Any, scalar: Any, kinds: Any = ()) -> None:
+def check_shape(*, n_inputs: Any, names: Any, n_outputs: Any, scalar: Any, kinds: Any = ()) -> None:
     """Raise unless rows and targets can be so: the core trusts that there is a name for every input."""
     if names is not None and not (
         all(isinstance(name, str) for name in names) and len(set(names)) == len(names) == n_inputs
@@ -550,6 +538,12 @@ def _check_shape(*, n_inputs: Any, names: Any, n_outputs: Any, scalar: Any, kind
 def _refuse_beyond(what: str, size: int, limit: int, unit: str) -> None:
     if size > limit:
         raise ValueError(f"{what} may have at most {limit:,} {unit}, got {size:,}")
+
+
+def described(place: int, member: Member) -> tuple[Any, ...]:
+    """Return a member and its number as the core takes it."""
+    parts = (_part(part) for part in (member.cell, member.training, member.readout))
+    return (place, member.training.window, *parts, member.lagged, member.features)
 
 
 def _part(configuration: Part) -> tuple[str, dict[str, list[float]]]:

@@ -11,11 +11,12 @@ import numpy as np
 from elman import limits, state
 from elman._core import core
 from elman.arguments import instance, number, one_of, whole_number
+from elman.configuration.sizes import members_of, names
 from elman.models import _stamps
 from elman.models._locked import Locked
-from elman.models._model import check_coverage, checked_seed, seed_words
+from elman.models._model import check_coverage, check_shape, checked_seed, described, seed_words
 from elman.models._rows import Columns, Outputs
-from elman.models.forecasts import LEVELS, Backtest, Forecast
+from elman.models.forecasts import LEVELS, SUM_COVERAGE, Backtest, Forecast
 from elman.models.standing import Standing
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from elman._core import Forecaster as CoreForecaster
     from elman.arrays import Float64
 
+_LAGS = 6  # past values that the committee for the next row sees
 _CHUNK = 512  # rows between two looks at Ctrl-C
 
 
@@ -52,11 +54,12 @@ class Forecaster(Locked):
     Notes
     -----
     The value ``y`` of a row is a number, or None or NaN where it is not known: its place in the past is taken
-    by what was expected. Covariates ``x`` are a dict, an array or a sequence, as for other models: a missing
-    one stands for its mean, new names may appear later. A ``time`` is a datetime, a `numpy.datetime64`, an
-    ISO text or a number of seconds; with a time zone the clock on the wall there counts. Steps that the
-    stamps leave out are rows that are not known; a stamp that is repeated, as when clocks are set back, is
-    the next row; a value whose stamp lies before, of a row that came without one, is put in its place.
+    by what was expected. Covariates ``x`` are a dict, an array or a sequence, as for other models: numbers,
+    dates or words, a missing one stands for its mean, new names may appear later. A ``time`` is a datetime, a
+    `numpy.datetime64`, an ISO text or a number of seconds; with a time zone the clock on the wall there
+    counts. Steps that the stamps leave out are rows that are not known; a stamp that is repeated, as when
+    clocks are set back, is the next row; a value whose stamp lies before, of a row that came without one, is
+    put in its place.
 
     Covariates of the rows ahead, where they are known (weather forecasts, holidays, prices), are passed to
     `forecast` as `xs`. Which columns those are is learned from what `xs` holds; the others count up to now.
@@ -98,7 +101,7 @@ class Forecaster(Locked):
             raise ValueError(f"lowest must not be above highest, got {lowest!r} and {highest!r}")
         self.seed = checked_seed(seed)
         self._columns = Columns()
-        self._native = self._new_native(0)
+        self._native = self._new_native(self._columns)
         self._native.initialise(seed_words(self.seed))
         self._dates: bool | None = None  # whether stamps are dates
 
@@ -150,9 +153,9 @@ class Forecaster(Locked):
         whole_number("n", n, at_least=1)
         ahead = self.forecast(xs, times)
         with self._lock:
-            return ahead.paths(
-                n, self._native.past_errors(xs is not None and bool(self._columns.count)), seed
-            )
+            known = xs is not None and bool(self._columns.count)
+            width = self._native.width_of_sum(known, SUM_COVERAGE)
+            return ahead.paths(n, self._native.past_errors(known), width, seed)
 
     def run(
         self,
@@ -188,9 +191,9 @@ class Forecaster(Locked):
         """
         whole_number("every", every, at_least=1)
         check_coverage(coverage)
-        values, groups, stamps = self._checked(y, X, times)
         levels = np.array([(1 - coverage) / 2, (1 + coverage) / 2])
         with self._lock:
+            values, groups, stamps = self._checked(y, X, times)
             before = int(self._native.meters()[0])
             rows = np.flatnonzero((before + 1 + np.arange(len(values))) % every == 0)
             means = np.empty((len(rows), self.horizon))
@@ -268,6 +271,7 @@ class Forecaster(Locked):
                 "shape": {
                     "n_inputs": self._columns.count,
                     "names": self._columns.names,
+                    **({"kinds": self._columns.kinds} if self._columns.kinds else {}),
                     "dates": self._dates,
                 },
             }
@@ -290,17 +294,15 @@ class Forecaster(Locked):
         return model
 
     def _restore(self, shape: dict[str, Any], arrays: state.Arrays) -> None:
-        names, count, dates = shape["names"], shape["n_inputs"], shape["dates"]
-        if count is not None:
-            whole_number("n_inputs", count, at_least=0)
-        if names is not None and not (
-            all(isinstance(name, str) for name in names) and len(set(names)) == len(names) == count
-        ):
-            raise ValueError(f"{count!r} covariates cannot have the names {names!r}")
+        dates = shape["dates"]
+        check_shape(**{key: shape[key] for key in shape if key != "dates"}, n_outputs=1, scalar=True)
         if dates is not None:
             instance("dates", dates, bool)
-        columns = Columns(count, None if names is None else tuple(names))
-        native = self._new_native(columns.count or 0)
+        names = shape["names"]
+        columns = Columns(
+            shape["n_inputs"], None if names is None else tuple(names), tuple(shape.get("kinds", ()))
+        )
+        native = self._new_native(columns)
         native.restore(arrays.table, arrays.body)
         self._native, self._columns, self._dates = native, columns, dates
 
@@ -322,18 +324,23 @@ class Forecaster(Locked):
 
     # The compiled model behind it
 
-    def _new_native(self, n_inputs: int) -> CoreForecaster:
+    def _new_native(self, columns: Columns) -> CoreForecaster:
+        small = self.size == "small"
+        numbers = columns.n_coded(1)
         # Of each regression at least half a covariance of doubles, for each step and panel.
-        fewest = 4 * self.horizon * (10 * self.horizon + (1 if self.size == "small" else 5) * n_inputs**2)
+        fewest = 4 * self.horizon * (10 * self.horizon + (1 if small else 5) * numbers**2)
         if fewest > limits.STATE_BYTES:
             raise ValueError(
-                f"a Forecaster of {n_inputs:,} covariates and horizon {self.horizon:,} would have more than "
+                f"a Forecaster of {numbers:,} covariates and horizon {self.horizon:,} would have more than "
                 f"the {limits.STATE_BYTES:,} bytes that a saved model may have"
             )
+        places = names("large")
+        members = () if small else members_of("large", numbers, _LAGS)
         return core.Forecaster(
             horizon=self.horizon,
-            n_features=n_inputs,
-            small=self.size == "small",
+            features=columns.all_kinds,
+            small=small,
+            members=[described(places.index(member.name), member) for member in members],
             find_seasons=self.season is None,
             periods=list(self.season or ()),
             lowest=-math.inf if self.lowest is None else self.lowest,
@@ -342,9 +349,9 @@ class Forecaster(Locked):
 
     def _fitting(self, columns: Columns) -> CoreForecaster:
         """Return the compiled model for these columns: the present one or a grown copy of it."""
-        if (columns.count or 0) == (self._columns.count or 0):
+        if columns.all_kinds == self._columns.all_kinds:
             return self._native
-        native = self._new_native(columns.count or 0)
+        native = self._new_native(columns)
         native.initialise(seed_words(self.seed))
         native.grow_from(self._native)
         return native
@@ -354,7 +361,7 @@ class Forecaster(Locked):
         """Go back where there is no memory to grow, with the rows before that learned by a copy."""
         native, columns = self._native, self._columns
         if groups > 1:
-            self._native = self._new_native(columns.count or 0)
+            self._native = self._new_native(columns)
             self._native.restore(*native.state())
         try:
             yield
@@ -368,8 +375,7 @@ class Forecaster(Locked):
     def _row(self, x: Any) -> tuple[Columns, Float64]:
         if x is None:
             return self._columns, np.full(self._columns.count or 0, math.nan)
-        columns, row = self._columns.take(x)
-        return _numbers_only(columns), row
+        return self._columns.take(x)
 
     def _checked(
         self, y: Any, X: Any, times: Any
@@ -381,7 +387,7 @@ class Forecaster(Locked):
         if X is None:
             count = self._columns.count or 0
             return values, [(self._columns, np.full((n, count), math.nan), n)], stamps
-        parts = [(_numbers_only(columns), rows) for columns, rows in self._columns.take_all(X)]
+        parts = list(self._columns.take_all(X))
         if sum(len(rows) for _, rows in parts) != n:
             raise ValueError(f"X must have a row for each of the {n} values of y")
         whole = np.full((n, parts[-1][0].count or 0), math.nan)
@@ -401,7 +407,7 @@ class Forecaster(Locked):
         if xs is None:
             return None, None
         count = self._columns.count or 0
-        parts = [(_numbers_only(columns), rows) for columns, rows in self._columns.take_all(xs)]
+        parts = list(self._columns.take_all(xs))
         rows = np.concatenate([self._known_columns(part) for part in parts])
         if len(rows) > self.horizon:
             raise ValueError(f"xs must have at most {self.horizon} rows, the horizon; got {len(rows)}")
@@ -450,18 +456,6 @@ class Forecaster(Locked):
             last = given[known - 1] if known else now
             stamps = np.where(np.isnan(given), last + step * (np.arange(1, self.horizon + 1) - known), given)
         return _stamps.dates(stamps) if self._dates else stamps
-
-
-def _numbers_only(columns: Columns) -> Columns:
-    """Return the columns; a TypeError if any holds something else."""
-    for place, kind in enumerate(columns.all_kinds):
-        if kind != "number":
-            name = place if columns.names is None else columns.names[place]
-            raise TypeError(
-                f"a covariate of a Forecaster must hold numbers, got a {kind} in {name!r}: code it as such, "
-                "such as 0 and 1; the stamp of a row is its `time`"
-            )
-    return columns
 
 
 def _checked_season(season: Any) -> tuple[int, ...] | None:
