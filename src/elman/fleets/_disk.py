@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from collections import OrderedDict
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from elman.fleets._file import Entry, FleetFile
@@ -175,6 +176,15 @@ class OnDisk:
     def _read(self, key: Any) -> Any:
         try:
             state = self._file.state(key)
-            return None if state is None else load_any(state)
+            return None if state is None else self._checked(load_any(state))
         except ValueError as error:
             raise ValueError(f"the model of key {key!r} cannot be read: {error}") from error
+
+    @cached_property
+    def _kind(self) -> type:
+        return type(load_any(self.pattern()))
+
+    def _checked(self, model: Any) -> Any:
+        if type(model) is not self._kind:
+            raise ValueError(f"it is a {type(model).__name__} in a fleet of {self._kind.__name__}")
+        return model
