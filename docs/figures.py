@@ -114,7 +114,7 @@ def load(days: int = 120, seed: int = 3) -> np.ndarray:
 
 
 def forecast() -> None:
-    """A day ahead as it was said, and as it came."""
+    """Draw a day ahead as it was said, and as it came."""
     y = load()
     now = len(y) - 48
     model = Forecaster(horizon=24)

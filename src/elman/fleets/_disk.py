@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from collections import OrderedDict
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from elman.fleets._file import Entry, FleetFile
@@ -50,6 +51,10 @@ class OnDisk:
     def pattern(self) -> bytes:
         """Return the pattern that the fleet was made from."""
         return self._file.noted("pattern") or b""
+
+    @cached_property
+    def _kind(self) -> type[Pattern]:
+        return type(load_any(self.pattern()))
 
     def __len__(self) -> int:
         return len(self._file) + self._new
@@ -172,9 +177,15 @@ class OnDisk:
             if sys.getrefcount(self._held[key]) <= mine:
                 del self._held[key]
 
+    def _loaded(self, state: bytes) -> Any:
+        model = load_any(state)
+        if type(model) is not self._kind:
+            raise ValueError(f"it is a saved {model.kind}, and the fleet is one of {self._kind.kind}s")
+        return model
+
     def _read(self, key: Any) -> Any:
         try:
             state = self._file.state(key)
-            return None if state is None else load_any(state)
+            return None if state is None else self._loaded(state)
         except ValueError as error:
             raise ValueError(f"the model of key {key!r} cannot be read: {error}") from error
