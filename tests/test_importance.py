@@ -1,7 +1,5 @@
 """Which inputs matter, and when a stream changed."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 
@@ -30,23 +28,6 @@ def test_the_three_inputs_that_matter_are_found_among_thirty_and_again_after_a_c
 
     assert set(before) == {"x3", "x11", "x20"}
     assert set(list(model.importance())[:3]) == {"x0", "x7", "x29"}
-
-
-def test_it_does_not_matter_which_models_the_thread_had_before():
-    X, y = stream(600)
-
-    def learned():
-        model = Committee(lags=2)
-        for i in range(600):
-            model.learn_one(X[i, :2], y[i])
-        return model.importance()
-
-    with ThreadPoolExecutor(1) as fresh:
-        alone = fresh.submit(learned).result()
-    wide = Committee(lags=6)
-    for i in range(300):
-        wide.learn_one(X[i], y[i])
-    assert learned() == alone
 
 
 def test_importance_is_in_units_of_the_target():
