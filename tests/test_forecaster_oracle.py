@@ -9,7 +9,7 @@ import pytest
 
 from contract_maker import arrays
 from elman import Forecaster
-from naive.ahead import Paths, Series, Step, simple_opinions
+from naive.ahead import Paths, RolledNetwork, Series, Step, calendar, simple_opinions
 
 H, ROWS, PERIODS = 4, 260, (12, 36)
 
@@ -82,3 +82,26 @@ def test_features_trust_and_errors_are_those_of_numpy(size):
         np.testing.assert_allclose(remembered, paths.errors[row], rtol=1e-4, atol=1e-5)
     for row in range(ROWS - H, ROWS - 1):
         np.testing.assert_allclose(kept["path_sums"][row % H], paths.sums[row], rtol=1e-6, atol=1e-6)
+
+
+def test_the_roll_out_is_the_network_fed_with_its_own_answers():
+    model, y = Forecaster(H, season=PERIODS, size="small"), series()
+    known = Series(PERIODS)
+    for t, value in enumerate(y):
+        model.learn_one(value)
+        known.absorb(value)
+        if t < 40 or t % 20:
+            continue
+        kept = {name.removeprefix("plain.network0."): array for name, array in arrays(model)[1].items()}
+        network = RolledNetwork({name: kept[name].astype(float) for name in "WUCD"}, kept["state"])
+        for x in kept["window_inputs"].astype(float):
+            network.go(x)
+        origin, (level, deviation) = known.origin_features(), known.unit()
+        rows = []
+        for h in range(1, H + 1):
+            target = known.target_features(h)
+            rows.append([*target[[0, 2, 4, 5, 7, 9]], *calendar(t + 1 + h, PERIODS)])
+        margin = max(known.y) - min(known.y)
+        bounds = np.array([min(known.y) - margin, max(known.y) + margin])
+        said = network.roll(origin[1:7], rows, *((bounds - level) / deviation))
+        np.testing.assert_allclose(Origin(model, t).opinions[:, 7], said, rtol=1e-4, atol=1e-5)

@@ -12,6 +12,7 @@ FEWEST = 15  # rows of a step that tell whom to trust
 DISCOUNT = 0.9998
 ERROR_RATE = 0.002
 SIMPLE = 7
+LARGEST_INPUT = 12
 
 
 class Season:
@@ -125,6 +126,35 @@ def simple_opinions(origin, target):
     return np.array(
         [origin[1], 0.0, first[0], second[0], origin[-2] + first[4], origin[-1] + second[4], second[2]]
     )
+
+
+def calendar(position, periods):
+    """Give the shares of both seasons that have passed, as a network sees them; the first row has number 1."""
+    inner, outer = (2 * np.pi * (position % period) / period for period in periods)
+    waves = [each(k * inner) for k in (1, 2) for each in (np.sin, np.cos)]
+    return [*waves, np.sin(outer), np.cos(outer), 0.0]  # the last one is for weekends, which stamps tell
+
+
+class RolledNetwork:
+    """h' = tanh(W h + U x), answer C h' + D x; each answer is the newest lag of the next step."""
+
+    def __init__(self, weights, hidden):
+        self.weights, self.hidden = weights, hidden
+
+    def go(self, x):
+        """Go one row on and give the answer."""
+        w = self.weights
+        self.hidden = np.tanh(self.hidden @ w["W"] + x @ w["U"])
+        return float(w["C"][0] @ self.hidden + w["D"][0] @ x)
+
+    def roll(self, lags, rows, lowest, highest):
+        """Give the answers to rows ahead, whose features these are; none lies beyond the bounds."""
+        lags, answers = list(lags), []
+        for features in rows:
+            x = np.clip([*lags, *features, 1.0], -LARGEST_INPUT, LARGEST_INPUT)
+            answers.append(float(np.clip(self.go(x), lowest, highest)))
+            lags = [answers[-1], *lags[:-1]]
+        return answers
 
 
 class Step:
