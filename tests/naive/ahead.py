@@ -129,7 +129,7 @@ def simple_opinions(origin, target):
 
 
 def calendar(position, periods):
-    """Give the shares of both seasons that have passed, as a network sees them; the first row has number 1."""
+    """Give the shares of both seasons that have passed, as a network sees them; the first row is number 1."""
     inner, outer = (2 * np.pi * (position % period) / period for period in periods)
     waves = [each(k * inner) for k in (1, 2) for each in (np.sin, np.cos)]
     return [*waves, np.sin(outer), np.cos(outer), 0.0]  # the last one is for weekends, which stamps tell
