@@ -1,7 +1,9 @@
 """A corpus of ugly files: each is read rightly, value by value, or refused with what to do."""
 
+import bz2
 import gzip
 import json
+import lzma
 import math
 from datetime import datetime
 
@@ -40,6 +42,70 @@ COMMAS = ("10,5", "11,25", "1234,5", "9")
 PLAIN = lines(ISO)
 # name: (bytes or text, options, columns that are expected by name)
 READ = {
+    "a unit behind the numbers": (
+        lines(ISO, ("10.5 kWh", "11.25 kWh", "1234.5 kWh", "9 kWh")),
+        {},
+        {"time": HOURS, "load": LOADS},
+    ),
+    "euros": (
+        lines(ISO, ("10,50 €", "11,25 €", "1.234,50 €", "9,00 €"), ";"),
+        {},
+        {"time": HOURS, "load": LOADS},
+    ),
+    "dollars": (
+        lines(ISO, ("$10.50", "$11.25", '"$1,234.50"', "$9.00")),
+        {},
+        {"time": HOURS, "load": LOADS},
+    ),
+    "euros before them, and less than none": (
+        lines(ISO, ("EUR 10.50", "-EUR 11.25", "EUR -1234.5", "n/a")),
+        {},
+        {"time": HOURS, "load": [10.5, -11.25, -1234.5, NAN]},
+    ),
+    "units with a slash and figures": (
+        "x,load\n10.5 W/m2,1\n11 W/m2,2\n",
+        {},
+        {"x": [10.5, 11], "load": [1, 2]},
+    ),
+    "codes that look like units": (
+        "x,load\n" + "".join(f"k{i % 5},{i}\n{i % 5}b,0\n{i % 5}c,0\n" for i in range(20)),
+        {},
+        {
+            "x": [each for i in range(20) for each in (f"k{i % 5}", f"{i % 5}b", f"{i % 5}c")],
+            "load": [each for i in range(20) for each in (i, 0, 0)],
+        },
+    ),
+    "mornings are no unit": (
+        "shift,load\n9 AM,1\n10 AM,2\n",
+        {},
+        {"shift": [at("1900-01-01 09:00"), at("1900-01-01 10:00")], "load": [1, 2]},
+    ),
+    "an index without a name, and words": (
+        ",town,load\nx,Rome,n/a\ny,Bern,2\n",
+        {},
+        {"column1": ["x", "y"], "town": ["Rome", "Bern"], "load": [NAN, 2]},
+    ),
+    "a total that is a level": (
+        "area,load\ntotal,5\nnorth,2\ntotal,6\nnorth,3\n",
+        {},
+        {"area": ["total", "north", "total", "north"], "load": [5, 2, 6, 3]},
+    ),
+    "percent": (lines(ISO, ("10.5%", "11.25%", "1234.5%", "9%")), {}, {"time": HOURS, "load": LOADS}),
+    "titles of a spreadsheet, filled up": (
+        "Report;\n;\n" + lines(ISO, separator=";"),
+        {},
+        {"time": HOURS, "load": LOADS},
+    ),
+    "dates as one number": (
+        lines(["202401302200", "202401302300", "202401310000", "202401310100"]),
+        {},
+        {"time": HOURS, "load": LOADS},
+    ),
+    "two thousand columns": (
+        "\n".join([",".join([*(f"c{i}" for i in range(1999)), "load"]), *[",".join(["1.5"] * 2000)] * 3, ""]),
+        {},
+        {**{f"c{i}": [1.5] * 3 for i in range(1999)}, "load": [1.5] * 3},
+    ),
     "plain": (PLAIN, {}, {"time": HOURS, "load": LOADS}),
     "BOM": ("\ufeff" + PLAIN, {}, {"time": HOURS, "load": LOADS}),
     "CRLF": (PLAIN.replace("\n", "\r\n"), {}, {"time": HOURS, "load": LOADS}),
@@ -240,6 +306,8 @@ def test_it_is_read_rightly(tmp_path, content, options, expected):
         np.testing.assert_array_equal(found[name], expected_codes(values), err_msg=name)
 
 
+SUM = "column 'x': 'sum' is not a finite number"
+TOTAL_DATE = "column 'time': 'Total' is not a date"
 # name: (lines that are bad among good ones, what is told of them with their lines)
 BAD = {
     "a word among numbers": ("x,load\n1,2\nfew,3\n4,5\n", [(3, "column 'x': 'few' is not a finite number")]),
@@ -249,6 +317,32 @@ BAD = {
     "many too many cells": ("x,load\n1,2\n3,4,5,6,7\n4,5\n", [(3, "more than 2 cells where 2 are expected")]),
     "the header again": ("x,load\n1,2\nx,load\n4,5\n", [(3, "the header comes again")]),
     "a footer": ("x,load\n1,2\n4,5\nTotal: 2 rows\n", [(4, "1 cells where 2 are expected")]),
+    "another unit": (
+        "time_used,load\n" + "1 kWh,2\n" * 20 + "1 MWh,3\n7,3\n",
+        [
+            (22, "column 'time_used': '1 MWh' is not a finite number"),
+            (23, "column 'time_used': '7' is not a finite number"),
+        ],
+    ),
+    "a footer of sums": ("time,x,load\n" + "2024-01-01,1,2\n" * 20 + ",sum,sum\n", [(22, SUM)]),
+    "a footer of a total": ("time;x;load\n" + "2024-01-01;1;2\n" * 20 + "Total;;\n", [(22, TOTAL_DATE)]),
+    "a total of names": (
+        "time_of;x;load\n" + "north;1;2\n" * 20 + "Total:;20;40\n",
+        [(22, "a total at the end is no row")],
+    ),
+    "a broken cell among a hundred": (
+        ",".join(["time", *(f"x{i}" for i in range(98)), "load"])
+        + "\n"
+        + ("2024-01-01," + "1," * 98 + "2\n") * 20
+        + ("2024-01-01," + "n/a," * 97 + "few,2\n")
+        + ("2024-01-01," + "nan," * 97 + "inf,2\n")
+        + "2024-01-01,1,2\n",
+        [
+            (22, "column 'x97': 'few' is not a finite number"),
+            (23, "column 'x97': 'inf' is not a finite number"),
+            (24, "3 cells where 100 are expected"),
+        ],
+    ),
     "a broken date": (
         lines(["2024-01-30", "2024-13-77"] + [f"2024-02-{day:02}" for day in range(1, 21)], ["1"] * 22),
         [(3, "column 'time': '2024-13-77' is not a date")],
@@ -286,6 +380,15 @@ REFUSED = {
     "nothing but text": ("x,load\na,low\nb,high\n", "no column holds numbers"),
     "a gzip file that is cut off": (gz_cut(PLAIN), "damaged or cut off: get it again"),
     "a spreadsheet": (b"PK\x03\x04 and so on", "save its table as CSV or Parquet"),
+    "bzip2": (bz2.compress(PLAIN.encode()), "compressed by bzip2: unpack it first, by bunzip2"),
+    "xz": (lzma.compress(PLAIN.encode()), "compressed by xz: unpack it first, by unxz"),
+    "7-Zip": (b"7z\xbc\xaf\x27\x1c and so on", "a 7-Zip archive: unpack it first"),
+    "an old spreadsheet": (
+        b"\xd0\xcf\x11\xe0\xa1 and so on",
+        "an old spreadsheet: save its table as CSV",
+    ),
+    "a web page": ("\n<!DOCTYPE html>\n<html>", "a web page: get the file that it links to"),
+    "a web page without a type": ("<HTML><body>", "a web page: get the file that it links to"),
     "no table": (bytes(range(256)) * 20, "no table that can be read"),
 }
 

@@ -65,7 +65,6 @@ class SeasonFinder {
  private:
   static constexpr std::int64_t kLags = 768;
   static constexpr double kMemory = 4000, kLimit = 5, kBetter = 1.3;
-  static constexpr double kLargest = 100 * History::kAbsurd;  // of a change
 
   // With its share of the products that a lag has seen.
   double correlation(int lag) const {

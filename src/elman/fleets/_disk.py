@@ -52,10 +52,6 @@ class OnDisk:
         """Return the pattern that the fleet was made from."""
         return self._file.noted("pattern") or b""
 
-    @cached_property
-    def _kind(self) -> type[Pattern]:
-        return type(load_any(self.pattern()))
-
     def __len__(self) -> int:
         return len(self._file) + self._new
 
@@ -177,15 +173,18 @@ class OnDisk:
             if sys.getrefcount(self._held[key]) <= mine:
                 del self._held[key]
 
-    def _loaded(self, state: bytes) -> Any:
-        model = load_any(state)
-        if type(model) is not self._kind:
-            raise ValueError(f"it is a saved {model.kind}, and the fleet is one of {self._kind.kind}s")
-        return model
-
     def _read(self, key: Any) -> Any:
         try:
             state = self._file.state(key)
-            return None if state is None else self._loaded(state)
+            return None if state is None else self._checked(load_any(state))
         except ValueError as error:
             raise ValueError(f"the model of key {key!r} cannot be read: {error}") from error
+
+    @cached_property
+    def _kind(self) -> type:
+        return type(load_any(self.pattern()))
+
+    def _checked(self, model: Any) -> Any:
+        if type(model) is not self._kind:
+            raise ValueError(f"it is a {type(model).__name__} in a fleet of {self._kind.__name__}")
+        return model

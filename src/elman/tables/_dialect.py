@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from elman.tables.column import moment, number
+from elman.tables.options import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 SEPARATORS = (",", ";", "\t", "|")
 _LOOKED_AT = 300
+_MOST_TITLES = 20
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,28 @@ def with_preamble(lines: list[str], separator: str, quote: str, *, header: bool)
     dialect = Dialect(separator, quote)
     if not header:
         return dialect
-    counts = [len(cells) for _, cells in islice(records(lines, dialect), _LOOKED_AT)]
+    first = [cells for _, cells in islice(records(lines, dialect), _LOOKED_AT)]
+    counts = [len(cells) for cells in first]
     usual, often = Counter(counts).most_common(1)[0] if counts else (0, 0)
-    if not counts or usual < 2 or counts[0] >= usual or often < 0.5 * len(counts):
+    if not counts or usual < 2 or often < 0.5 * len(counts):
         return dialect
+    if counts[0] >= usual:
+        return Dialect(separator, quote, _filled_up(first))
     return Dialect(separator, quote, counts.index(usual))
+
+
+def _filled_up(first: list[list[str]]) -> int:
+    """Return how many records are before the header of a table that a spreadsheet filled up with separators.
+
+    Titles leave at least half of their cells empty; the header is the first record of which each is a name.
+    """
+    for place, cells in enumerate(first[:_MOST_TITLES]):
+        texts = [cell.strip() for cell in cells]
+        if all(text.lower() not in MISSING and not _is_value(text) for text in texts):
+            return place
+        if 2 * texts.count("") < len(texts):
+            return 0
+    return 0
 
 
 def guess_separator(line: str) -> str:

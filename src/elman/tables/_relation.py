@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from elman.limits import LINE_CHARACTERS
 from elman.tables import _plain, _sql
-from elman.tables._dialect import Dialect, header_names, records, with_preamble
+from elman.tables._dialect import SEPARATORS, Dialect, header_names, records, with_preamble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,6 +23,7 @@ MORE = "more"
 _NOTHING = "\x02"  # a cell that stands for null: none does, an empty one is an empty text
 _QUERY = re.compile(r"\s*(from|select|with)\b.*\s", re.IGNORECASE | re.DOTALL)
 _PEEKED_LINES = 300
+_CSV_MEGABYTES = 100
 _SIZES = f"max_line_size={LINE_CHARACTERS}, buffer_size={4 * LINE_CHARACTERS}"
 
 
@@ -88,7 +89,9 @@ def relation(source: str, options: ReadingOptions, stack: ExitStack) -> Relation
         return _typed(connection, _one_question(connection, source), source)
     paths = _paths(source)
     looked = _plain.look(paths[0])
-    connection = stack.enter_context(connect(memory="100MB" if looked.format == "csv" else "256MB"))
+    connection = stack.enter_context(
+        connect(memory=f"{_CSV_MEGABYTES}MB" if looked.format == "csv" else "256MB")
+    )
     if looked.format == "parquet":
         return _typed(connection, f"read_parquet({_list(paths)})", source)
     if looked.format == "json":
@@ -263,6 +266,9 @@ def _looked(
         lines = list(islice(_universal(text), _PEEKED_LINES))
     if not any(line.strip() for line in lines):
         raise ValueError(f"{label} is empty: expected a line of names and rows")
+    # Of every column a vector of 2,048 texts is held at several places.
+    widest = max(max(line.count(sign) for sign in SEPARATORS) for line in lines)
+    connection.execute(f"set memory_limit = '{_CSV_MEGABYTES + widest // 2}MB'")
     separator, quote = options.separator or "", '"'
     if not separator:
         separator, quote = _sniffed(connection, path, compression, label)

@@ -5,6 +5,7 @@ Cells are the columns c0, c1, … of a relation. Those of a CSV file are texts, 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from elman.tables.options import MISSING
@@ -23,6 +24,17 @@ NUMBERS = (
 _ZONED = r"\d\d:\d\d.*([Zz]|[+-]\d\d(:?\d\d)?)\s*$"
 
 
+TOTAL = re.compile(
+    r"(?i)(grand |sub)?(totals?|sums?|summe|gesamt|averages?|mean|mittel(wert)?|durchschnitt)[:.]?"
+)
+"""What the first cell of a line of totals holds."""
+
+
+def is_total(cell: str) -> str:
+    """Return a condition: a cell of text names a total."""
+    return f"regexp_full_match(trim({cell}), {quoted(TOTAL.pattern)})"
+
+
 def quoted(text: str) -> str:
     """Return a text as a literal."""
     return "'" + text.replace("'", "''") + "'"
@@ -34,7 +46,10 @@ def is_missing(cell: str, missing: Iterable[str]) -> str:
 
 
 def number(cell: str, form: str) -> str:
-    """Return the number in a cell of text, null where it is none."""
+    """Return the number in a cell of text, null where it is none; behind a | the form has a unit."""
+    form, _, unit = form.partition("|")
+    if unit:
+        cell = without_unit(cell, unit)
     if form == ".":
         return f"try_cast({cell} as double)"
     if form == "bool":
@@ -49,6 +64,13 @@ def number(cell: str, form: str) -> str:
         f"case when regexp_matches(trim({cell}), {signs}) and not regexp_full_match({cell}, {quoted(shape)}) "
         f"then null else try_cast({bare} as double) end"
     )
+
+
+def without_unit(cell: str, unit: str) -> str:
+    """Return a cell of text without the unit before or behind it, null where it has none or another."""
+    sign = re.escape(unit)
+    shape = quoted(rf"^(?:([-+]?){sign}\s?(.*\d.*)|(.*\d.*?)\s?{sign})$")
+    return f"nullif(regexp_replace(trim({cell}), {shape}, '\\1\\2\\3'), trim({cell}))"
 
 
 def thousands_class(sign: str) -> str:

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elman.tables import _sql
-from elman.tables.column import PARTS, Column, Kind
+from elman.tables.column import NO_UNIT, PARTS, UNIT_BEFORE, UNIT_BEHIND, Column, Kind
 
 if TYPE_CHECKING:
     from elman.tables._relation import Relation
     from elman.tables.options import ReadingOptions
 
 SAMPLE_ROWS = 10_000
+_SAMPLE_CELLS = 2_000_000  # of wide tables fewer rows are looked at
+_SURVEYED = 20  # columns in one question
 _FEW = 60
 _MOSTLY = 0.9
 _ID_SHARE, _ID_ROWS = 0.95, 20
@@ -31,8 +33,9 @@ _CLOCKS = (
     "%H%M%S", " %H%M", ":%H:%M", ":%H:%M:%S",
 )  # fmt: skip
 DATE_FORMATS = tuple(day + clock for day, clock in product(_DAYS, _CLOCKS))
+_COMPACT = {"%Y%m%d": 10**4, "%Y%m%d%H": 10**6, "%Y%m%d%H%M": 10**8, "%Y%m%d%H%M%S": 10**10}
 _TIMES_OF_DAY = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p", "%I %p", "%Hh", "%H:%M Uhr")
-TIMELY = re.compile(r"time|date|stamp|epoch|unix|when|zeit|datum|^ts$|^t$|day|tag", re.IGNORECASE)
+TIMELY = re.compile(r"time|date|stamp|epoch|unix|when|zeit|datum|^ts$|^t$|^d$|^dt$|day|tag", re.IGNORECASE)
 _PART_NAMES = {
     "year": ("year", "yr", "yyyy", "jahr"),
     "month": ("month", "mon", "mnth", "mm", "monat"),
@@ -71,7 +74,7 @@ def understand(relation: Relation, options: ReadingOptions, ignore: set[str], ta
         if each.is_time and "%" in each.form:
             found.notes.append(f"{each.name}: dates as {each.form}")
         elif each.kind == "number" and each.form != ".":
-            found.notes.append(f"{each.name}: decimal {each.form[0]}")
+            found.notes.append(f"{each.name}: {_said(each.form)}")
     return found
 
 
@@ -81,10 +84,34 @@ class _Look:
     def __init__(self, relation: Relation, options: ReadingOptions) -> None:
         self._relation, self._options = relation, options
         self._connection = relation.connection
+        self._most = min(SAMPLE_ROWS, max(100, _SAMPLE_CELLS // len(relation.names)))
         self._connection.execute(
-            f"create or replace temp table sample as select * from {relation.sql} limit {SAMPLE_ROWS}"
+            f"create or replace temp table sample as select * from {relation.sql} limit {self._most}"
         )
+        self._surveyed = self._survey()
         self.decimal = options.decimal or self._file_decimal()
+
+    def _survey(self) -> dict[int, tuple[int, int, int, int]]:
+        """Count in columns of text what is known, plain numbers, and commas before decimals, thousands."""
+        decimals = _sql.quoted(r"[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+(\s?[^\d\s.,]{1,6})?")
+        thousands = _sql.quoted(r"[-+]?[1-9]\d{0,2}(,\d{3})+")
+        found = {}
+        texts = [place for place, kind in self._relation.types.items() if kind == "VARCHAR"]
+        for begin in range(0, len(texts), _SURVEYED):
+            places = texts[begin : begin + _SURVEYED]
+            conditions = []
+            for place in places:
+                known = f"not {_sql.is_missing(f'c{place}', self._options.missing)}"
+                is_code = f"contains(c{place}, '_')"  # 1_000 is one
+                conditions += [
+                    known,
+                    f"{known} and not {is_code} and try_cast(c{place} as double) is not null",
+                    f"regexp_full_match(trim(c{place}), {decimals})",
+                    f"regexp_full_match(trim(c{place}), {thousands})",
+                ]
+            counts = self.ask([f"count(*) filter ({each})" for each in conditions])[0]
+            found.update({place: tuple(counts[4 * i : 4 * i + 4]) for i, place in enumerate(places)})
+        return found
 
     def ask(self, expressions: list[str], where: str = "true", rows: str = "sample") -> list[tuple[Any, ...]]:
         query = f"select {', '.join(expressions)} from {rows} where {where}"
@@ -113,10 +140,13 @@ class _Look:
     def _text(self, place: int, name: str, *, is_target: bool) -> Column | str:
         cell = f"c{place}"
         known = f"not {_sql.is_missing(cell, self._options.missing)}"
-        (count,) = self.ask([f"count({cell})"], known)[0]
+        count, plain, _, _ = self._surveyed[place]
+        asked = self._options.date_format is not None and TIMELY.search(name) is not None
+        if 0 < count == plain and self.decimal == "." and not asked:
+            return self._number(place, name, ".")
         if not count:
             # None in the sample: perhaps later.
-            rest = f"(select {cell} from {self._relation.sql} where {known} limit {SAMPLE_ROWS})"
+            rest = f"(select {cell} from {self._relation.sql} where {known} limit {self._most})"
             self._connection.execute(f"create or replace temp table later as select * from {rest}")
             (count,) = self.ask([f"count({cell})"], rows="later")[0]
             if not count:
@@ -125,24 +155,27 @@ class _Look:
         else:
             rows = "sample"
         form = self._number_form(cell, known, count, rows)
-        asked = self._options.date_format is not None and TIMELY.search(name) is not None
         if form is not None and not asked:
             return self._number(place, name, form)
-        date = self._date_form(cell, known, count, rows)
-        if date is not None and not is_target:
-            has_clock = (
-                "%H" in date
-                or "%I" in date
-                or date == "zoned"
-                or (date == "iso" and self._has_clock(cell, rows))
-            )
-            return Column(name, "datetime" if has_clock else "date", date, (place,))
-        clock = self._best(cell, known, count, rows, _TIMES_OF_DAY)
-        if clock is not None and not is_target:
-            return Column(name, "datetime", clock, (place,))
-        if is_target:
-            return Column(name, "text", "", (place,))
-        return self._name(place, name)
+        if not is_target:
+            time = self._time(place, name, known, count, rows)
+            if time is not None:
+                return time
+        form = self._unit_form(cell, known, count, rows)
+        if form is not None:
+            return Column(name, "number", form, (place,))
+        return Column(name, "text", "", (place,)) if is_target else self._name(place, name)
+
+    def _time(self, place: int, name: str, known: str, count: int, rows: str) -> Column | None:
+        """Return a column of dates or of times of day, None if it holds others."""
+        cell = f"c{place}"
+        form = self._date_form(cell, known, count, rows)
+        if form is None:
+            clock = self._best(cell, known, count, rows, _TIMES_OF_DAY)
+            return None if clock is None else Column(name, "datetime", clock, (place,))
+        has_clock = "%H" in form or "%I" in form or form == "zoned"
+        has_clock = has_clock or (form == "iso" and self._has_clock(cell, rows))
+        return Column(name, "datetime" if has_clock else "date", form, (place,))
 
     def _number_form(self, cell: str, known: str, count: int, rows: str) -> str | None:
         """Return how numbers are written in a cell, None if it holds others."""
@@ -157,21 +190,24 @@ class _Look:
         (codes,) = self.ask([f"count(*) filter (contains({cell}, '_'))"], known, rows)[0]  # 1_000 is a code
         return forms[best] if counts[best] - codes >= _MOSTLY * count else None
 
+    def _unit_form(self, cell: str, known: str, count: int, rows: str) -> str | None:
+        """Return how numbers are written that have one and the same unit before or behind them, else None."""
+        units = [
+            f"regexp_extract(trim({cell}), {_sql.quoted(f'^{shape}$')}, 1)"
+            for shape in (UNIT_BEFORE, UNIT_BEHIND)
+        ]
+        unit = f"coalesce(nullif({units[0]}, ''), nullif({units[1]}, ''))"
+        (found,) = self.ask([f"mode({unit})"], known, rows)[0]
+        if not found or "|" in found or NO_UNIT.fullmatch(found):
+            return None
+        form = self._number_form(_sql.without_unit(cell, found), known, count, rows)
+        return None if form in (None, "bool") else f"{form}|{found}"
+
     def _file_decimal(self) -> str:
         """Return the decimal sign of a CSV file: a comma if cells have one that can be nothing else."""
-        texts = [i for i, kind in enumerate(self._relation.types.values()) if kind == "VARCHAR"]
-        certain = r"[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+"
-        groups = r"[-+]?[1-9]\d{0,2}(,\d{3})+"
         separated = self._relation.separator == ","
-        for place in texts:
-            cell = f"trim(c{place})"
-            commas, grouped = self.ask(
-                [
-                    f"count(*) filter (regexp_full_match({cell}, {_sql.quoted(certain)}))",
-                    f"count(*) filter (regexp_full_match({cell}, {_sql.quoted(groups)}))",
-                ]
-            )[0]
-            if commas > (grouped if separated else 0):
+        for _, _, decimals, thousands in self._surveyed.values():
+            if decimals > (thousands if separated else 0):
                 return ","
         return "."
 
@@ -185,18 +221,22 @@ class _Look:
         low, high, whole = self.ask([f"min({read})", f"max({read})", f"bool_and({read} = floor({read}))"])[0]
         if low is None:
             return column
+        compact = self._compact_form(place, low, high) if whole else None
+        if compact is not None:
+            return Column(name, "datetime" if "%H" in compact else "date", compact, (place,))
         units = era(low, high)
         if units is not None:
             return Column(name, "datetime", f"epoch {units}", (place,))
-        if self._relation.types[place] == "VARCHAR" and whole and low >= 19000101:
-            cell = f"c{place}"
-            form = (
-                self._best(cell, "true", 1, "sample", ("%Y%m%d", "%Y%m%d%H", "%Y%m%d%H%M", "%Y%m%d%H%M%S"))
-                or ""
-            )
-            if form:
-                return Column(name, "datetime" if "%H" in form else "date", form, (place,))
         return column
+
+    def _compact_form(self, place: int, low: float, high: float) -> str | None:
+        """Return the format of dates that are written as one number, such as 20240131, None if it is none."""
+        form = next(
+            (form for form, rest in _COMPACT.items() if 1900 <= low // rest <= high // rest < 2100), ""
+        )
+        if self._relation.types[place] != "VARCHAR" or not form:
+            return None
+        return self._best(f"c{place}", "true", 1, "sample", (form,))
 
     def _date_form(self, cell: str, known: str, count: int, rows: str) -> str | None:
         if self._options.date_format:
@@ -242,6 +282,14 @@ class _Look:
         if count >= _ID_ROWS and levels > _ID_SHARE * count:
             return "text that is different in every row"
         return Column(name, "text", "", (place,))
+
+
+def _said(form: str) -> str:
+    """Return in words how numbers are written."""
+    form, _, unit = form.partition("|")
+    if form == "bool":
+        return "true and false as 1 and 0"
+    return f"decimal {form[0]}" + (f", without {unit}" if unit else "")
 
 
 def era(low: float, high: float) -> str | None:

@@ -3,7 +3,7 @@
 A form says how the cells of a column are written:
 
 - number: the decimal sign and behind it the sign between thousands, if there is one: ``"."``, ``".,"``,
-  ``",."``; ``"bool"`` for true and false
+  ``",."``; ``"bool"`` for true and false; behind a ``"|"`` the unit that every number has
 - date, datetime: ``"iso"``, or ``"zoned"`` if its offset from UTC stands behind it; a format of strptime;
   ``"epoch 1000"`` for so many units a second; ``"parts"`` for year, month, day, hour, minute and second in
   columns of their own; two forms with ``" + "`` between them for a day and a time of day, which may be
@@ -14,6 +14,7 @@ A form says how the cells of a column are written:
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["number", "date", "datetime", "text"]
 
 PARTS = ("year", "month", "day", "hour", "minute", "second")
+_MONEY = "$€£¥₹"
+_CODES = "USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|NZD|SEK|NOK|DKK|PLN|CZK|BRL|ZAR"
+UNIT_BEFORE = rf"[-+]?([{_MONEY}]|{_CODES})\s?[-+]?\d[\d.,' ]*"
+UNIT_BEHIND = rf"[-+]?[\d.,'\s]*\d[.,]?\s?([A-Za-z%‰°µΩ{_MONEY}][^\s\d.,;:+_-]{{0,7}}[23]?)"
+"""A number with a unit, such as $5, 12.5 kWh or 3 W/m2, as regular expressions of Python and of DuckDB."""
+NO_UNIT = re.compile(r"[ap]\.?m\.?|uhr|(jan|feb|ma|apr|jun|jul|aug|sep|o[ck]t|nov|de[cz]).*", re.IGNORECASE)
+"""What stands behind the numbers of a time of day and of a date."""
 _WHAT = {"number": "a finite number", "date": "a date", "datetime": "a date", "text": "a text"}
 
 
@@ -106,9 +114,12 @@ def number(text: str, form: str) -> float:
 
     Examples
     --------
-    >>> number("1.234,5", ",."), number("-3e2", "."), number("1,234", ".,")
-    (1234.5, -300.0, 1234.0)
+    >>> number("1.234,5", ",."), number("-3e2", "."), number("1,234", ".,"), number("12.5 kWh", ".|kWh")
+    (1234.5, -300.0, 1234.0, 12.5)
     """
+    form, _, unit = form.partition("|")
+    if unit:
+        text = _without_unit(text.strip(), unit)
     if form == "bool":
         return {"true": 1.0, "false": 0.0, "t": 1.0, "f": 0.0}.get(text.lower(), math.nan)
     decimal, thousands = form[0], form[1:]
@@ -121,6 +132,29 @@ def number(text: str, form: str) -> float:
     if "_" in text or (decimal != "." and "." in text):
         raise ValueError(f"{text!r} is not a number")
     return float(text.replace(decimal, "."))
+
+
+def certain_unit(text: str) -> str:
+    """Return the unit of a number where a single cell shows that it is one: a sign, or behind a space.
+
+    Examples
+    --------
+    >>> certain_unit("$5"), certain_unit("12.5 kWh"), certain_unit("12 %"), certain_unit("7b")
+    ('$', 'kWh', '%', '')
+    """
+    found = re.fullmatch(UNIT_BEFORE, text) or re.fullmatch(UNIT_BEHIND, text)
+    unit = found[1] if found is not None and not NO_UNIT.fullmatch(found[1]) else ""
+    return unit if not unit[:1].isalpha() or f" {unit}" in text or text.startswith(unit) else ""
+
+
+def _without_unit(text: str, unit: str) -> str:
+    """Return the number before or behind a unit; ValueError if it has none: it may be in another."""
+    sign = text[:1] if text[:1] in ("+", "-") else ""
+    if text.endswith(unit):
+        return text.removesuffix(unit).strip()
+    if text.removeprefix(sign).startswith(unit):
+        return sign + text.removeprefix(sign).removeprefix(unit).strip()
+    raise ValueError(f"{text!r} is not in {unit}")
 
 
 def moment(text: str, form: str) -> float:

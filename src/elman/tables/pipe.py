@@ -16,7 +16,7 @@ from elman.limits import LINE_CHARACTERS
 from elman.tables._dialect import guess_separator, header_names
 from elman.tables._understand import DATE_FORMATS, TIMELY, era
 from elman.tables.block import Bad, Block
-from elman.tables.column import Column, Kind, key_column, moment, number
+from elman.tables.column import Column, Kind, certain_unit, key_column, moment, number
 from elman.tables.options import ReadingOptions
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def _understand(table: PipeTable, target: str, ignore: set[str], options: Readin
     table.time = next((each for each in times if options.time in (None, each.name)), None)
 
 
-def _kind(cell: str, name: str, options: ReadingOptions) -> tuple[Kind, str]:
+def _kind(cell: str, name: str, options: ReadingOptions) -> tuple[Kind, str]:  # noqa: PLR0911 - one a kind
     if name in options.text:
         return "text", ""
     if cell.lower() in options.missing:
@@ -255,6 +255,10 @@ def _kind(cell: str, name: str, options: ReadingOptions) -> tuple[Kind, str]:
             moment(cell, form)
             has_clock = (form == "iso" and len(cell) > len("2024-01-01")) or "%H" in form or "%I" in form
             return "datetime" if has_clock else "date", form
+    unit = certain_unit(cell)
+    with suppress(ValueError):
+        number(cell, form := f"{_plain(options)}|{unit}")
+        return "number", form
     return "text", ""
 
 

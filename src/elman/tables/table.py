@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -20,8 +21,10 @@ from elman.tables.options import ReadingOptions
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-_BLOCK_ROWS = 4096
+_BLOCK_ROWS, _BLOCK_CELLS = 4096, 400_000
 _SWALLOWED_LINES = 50
+_MOST_CHECKED = 50  # columns whose cells the database checks: of more it would take hundreds of megabytes
+_LOOK_AGAIN, _TOTAL = -2, -3
 
 
 class Table:
@@ -85,7 +88,8 @@ class Table:
         values = [f"{_sql.value(each, types, missing)} as v{i}" for i, each in enumerate(read)]
         offset = [] if self.time is None else [self._offset()]
         keys = [] if self.key is None else [f"{_sql.value(self.key, types, missing)}"]
-        numbers = [*(f"v{i}" for i in range(len(read))), *offset, *keys, f"{self._first_bad(read)} as wrong"]
+        wrong = self._first_bad(read) if len(read) <= _MOST_CHECKED else self._unsure(read)
+        numbers = [*(f"v{i}" for i in range(len(read))), *offset, *keys, f"{wrong} as wrong"]
         cells = f"case when wrong is not null then {self._cells()} end"
         finder = LineFinder(relation) if relation.has_lines else None
         with closing(relation.connection.cursor()) as cursor:
@@ -93,8 +97,8 @@ class Table:
                 # In three steps, so that a cell is read once.
                 inner = f"select *, {', '.join(values)} from {relation.sql}"
                 cursor.execute(f"select {', '.join(numbers)}, {cells} from ({inner})")
-            while rows := self._fetched(cursor):
-                for part, bad in _parts(rows):
+            for rows, is_last in self._fetched(cursor, read):
+                for part, bad in _parts(rows, is_last=is_last):
                     if part:
                         yield self._block(part, read)
                     if bad is not None:
@@ -102,10 +106,18 @@ class Table:
             for hidden in self._hidden(cursor):
                 report(hidden)
 
-    def _fetched(self, cursor: Any) -> list[tuple[Any, ...]]:
+    def _fetched(self, cursor: Any, read: list[Column]) -> Iterator[tuple[list[tuple[Any, ...]], bool]]:
+        """Yield the rows block by block, and whether a block is the last one."""
+        count = max(1, min(_BLOCK_ROWS, _BLOCK_CELLS // len(read)))
         with database_errors(self.label):
-            rows: list[tuple[Any, ...]] = cursor.fetchmany(_BLOCK_ROWS)
-            return rows
+            rows = cursor.fetchmany(count)
+        while rows:
+            with database_errors(self.label):
+                following = cursor.fetchmany(count)
+            if len(read) > _MOST_CHECKED:
+                rows = [self._checked(row, read) for row in rows]
+            yield rows, not following
+            rows = following
 
     def _block(self, rows: list[tuple[Any, ...]], read: list[Column]) -> Block:
         n = len(self.inputs)
@@ -134,7 +146,45 @@ class Table:
             condition = _sql.bad(each, f"v{i}", relation.types, self._options.missing)
             if condition is not None:
                 cases.append(f"when {condition} then {i}")
+        if relation.types[0] == "VARCHAR":
+            cases.append(f"when {_sql.is_total('c0')} then {_TOTAL}")
         return f"case {' '.join(cases)} end" if cases else "null"
+
+    def _unsure(self, read: list[Column]) -> str:
+        """Return the expression of what may be wrong with a row of many columns: a cell that is no number."""
+        types = self._relation.types
+        unread = [
+            f"v{i} is null or isinf(v{i})"
+            for i, each in enumerate(read)
+            if _sql.bad(each, "", types, self._options.missing) is not None
+        ]
+        if self._relation.has_lines:
+            unread.append(f"c{len(self._relation.names) - 1} is null or {MORE} is not null")
+        if types[0] == "VARCHAR":
+            unread.append(_sql.is_total("c0"))
+        return f"case when {' or '.join(unread)} then {_LOOK_AGAIN} end" if unread else "null"
+
+    def _checked(self, row: tuple[Any, ...], read: list[Column]) -> tuple[Any, ...]:
+        """Return a row with what is wrong with it, if the database left that open."""
+        if row[-2] != _LOOK_AGAIN:
+            return row
+        *values, _, cells = row
+        names = self._relation.names
+        if self._relation.has_lines and (cells[len(names) - 1] is None or cells[-1] is not None):
+            return (*values, -1, cells)
+        wrong = next((i for i, each in enumerate(read) if self._is_bad(each, values[i], cells)), None)
+        if wrong is None and _sql.TOTAL.fullmatch((cells[0] or "").strip()):
+            wrong = _TOTAL
+        return (*values, wrong, cells)
+
+    def _is_bad(self, column: Column, value: float | None, cells: list[str | None]) -> bool:
+        """Whether the cells of a column cannot be read, by the value that the database has found."""
+        if column.kind == "text":
+            return False
+        if value is not None:
+            return math.isinf(value)
+        missing = self._options.missing
+        return not any((cells[place] or "").strip().lower() in missing for place in column.places)
 
     def _cells(self) -> str:
         cells = [f"c{i}::varchar" for i in range(len(self._relation.names))]
@@ -157,6 +207,8 @@ class Table:
             found = sum(cell is not None for cell in cells)
             count = f"{found}" if found <= len(names) else f"more than {len(names)}"
             return Bad(line, f"{count} cells where {len(names)} are expected", text)
+        if wrong == _TOTAL:
+            return Bad(line, "a total at the end is no row", text)
         return Bad(line, read[wrong].refusal(cells), text)
 
     def _hidden(self, cursor: Any) -> Iterator[Bad]:
@@ -173,11 +225,16 @@ class Table:
             yield Bad(int(line), message, text or "")
 
 
-def _parts(rows: list[tuple[Any, ...]]) -> Iterator[tuple[list[tuple[Any, ...]], tuple[Any, ...] | None]]:
-    """Yield runs of good rows, each with the bad row behind it if there is one."""
-    begin = 0
+def _parts(
+    rows: list[tuple[Any, ...]], *, is_last: bool
+) -> Iterator[tuple[list[tuple[Any, ...]], tuple[Any, ...] | None]]:
+    """Yield runs of good rows, each with the bad row behind it if there is one.
+
+    A row that calls itself a total is bad at the end of a file only: elsewhere it is a level like others.
+    """
+    begin, end = 0, len(rows) - 1 if is_last else -1
     for i, row in enumerate(rows):
-        if row[-2] is not None:
+        if row[-2] is not None and (row[-2] != _TOTAL or i == end):
             yield rows[begin:i], row
             begin = i + 1
     yield rows[begin:], None
