@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from elman import EKF, SRNN, OnlineRNN
+from elman import EKF, SRNN, Forecaster, OnlineRNN
 
 IMAGES = Path(__file__).parent / "images"
 # Okabe and Ito's colours, which people with any colour vision can tell apart.
@@ -100,6 +100,40 @@ def drift() -> None:
     save(figure, "drift")
 
 
+def load(days: int = 120, seed: int = 3) -> np.ndarray:
+    """Hourly load of a town: a day with two peaks, quiet weekends, and weather that goes on for days."""
+    rng = np.random.default_rng(seed)
+    hour = np.arange(24 * days)
+    clock, weekend = hour % 24, hour // 24 % 7 >= 5
+    day = 9 * np.exp(-(((clock - 8.5) / 2.5) ** 2)) + 14 * np.exp(-(((clock - 19) / 3) ** 2))
+    weather, noise = np.zeros(len(hour)), np.zeros(len(hour))
+    for t in range(1, len(hour)):
+        weather[t] = 0.99 * weather[t - 1] + 0.5 * rng.normal()
+        noise[t] = 0.7 * noise[t - 1] + 0.5 * rng.normal() * (1 + day[t] / 10)
+    return 40 + day * np.where(weekend, 0.6, 1) + weather + noise
+
+
+def forecast() -> None:
+    """Draw a day ahead as it was said, and as it came."""
+    y = load()
+    now = len(y) - 48
+    model = Forecaster(horizon=24)
+    model.run(y[:now], every=now)
+    figure, axes = plt.subplots(figsize=(10, 3.8))
+    before, there = np.arange(-72, 1), np.arange(1, 25)
+    axes.plot(before, y[now - 73 : now], color=BLACK, lw=1.4)
+    for coverage, colour in ((0.9, "#d6e6f1"), (0.8, "#aecde3"), (0.5, "#74a9cf")):
+        said = model.forecast(coverage=coverage)
+        axes.fill_between(there, said.low, said.high, color=colour, lw=0, label=f"{coverage:.0%} interval")
+    axes.plot(there, said.mean, color=BLUE, lw=2, label="forecast")
+    axes.plot(there, y[now : now + 24], "o", color=BLACK, ms=3.5, label="truth, as it came")
+    axes.axvline(0.5, color=ORANGE, lw=1.5, ls="--", zorder=0)
+    axes.text(0, 1, "now", color="#b57a00", ha="right", va="top", transform=axes.get_xaxis_transform())
+    axes.set(xlim=(-72, 24.5), xlabel="hours from now", ylabel="load", xticks=np.arange(-72, 25, 12))
+    axes.legend(ncols=5, frameon=False, loc="lower left", bbox_to_anchor=(0, 1), handlelength=1.6)
+    save(figure, "forecast")
+
+
 def window() -> None:
     """One update of WOGD: forward over the window with the current weights, back through all of it."""
     figure, axes = plt.subplots(figsize=(9.4, 4), layout="constrained")
@@ -161,4 +195,5 @@ def save(figure: plt.Figure, name: str) -> None:
 if __name__ == "__main__":
     with mpl.rc_context(STYLE):
         drift()
+        forecast()
         window()

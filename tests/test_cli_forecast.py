@@ -90,6 +90,16 @@ def test_a_plot_is_drawn(load):
     assert (folder / "fan.png").stat().st_size > 10_000
 
 
+def test_of_a_series_that_was_never_below_zero_the_bound_is_told(load, tmp_path):
+    values = np.maximum(np.random.default_rng(0).normal(size=300), 0)
+    pd.DataFrame({"sales": values}).to_csv(tmp_path / "sales.csv", index=False)
+    arguments = tmp_path / "sales.csv", "--target", "sales", "--horizon", H
+    hint = "--lowest 0 keeps"
+    assert hint in " ".join(call(*arguments).split())
+    assert hint not in call(*arguments, "--lowest", 0)
+    assert hint not in call(load[0] / "load.csv", "--target", "load", "--horizon", H)
+
+
 def test_a_bad_horizon_is_refused(load):
     folder, _ = load
     result = CliRunner().invoke(app, ["forecast", str(folder / "load.csv"), "--horizon", "5000"])

@@ -199,7 +199,7 @@ HEADER_EDITS = [
     *(("shape", "dates", value) for value in ("yes", 1, GONE)),
     *(("shape", "kinds", value) for value in (["number"], ["number", "colour"], ["category", "date"])),
     *(("configuration", "horizon", value) for value in (2, 4, 0, 10**9, "one", GONE)),
-    *(("configuration", "season", value) for value in ([1], [2, 3, 4], "day")),
+    *(("configuration", "season", value) for value in ([1], [2, 3, 4], "day", [2100, 2099], [])),
     *(("configuration", "size", value) for value in ("huge", 4)),
     *(("configuration", "seed", value) for value in (-1, "one")),
 ]

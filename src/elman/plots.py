@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, which people with any colour vision tell apart.
 _MODELS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 _TRUTH, _NAIVE = "#222222", ("#777777", "#AAAAAA")
+# Of intervals, the widest first. They cover each other: the colours of the legend are those that are seen.
+_FAN = {0.9: "#dbe9f3", 0.8: "#b5d2e6", 0.5: "#7fb2d5"}
 _NAIVE_LINES = (("last value", "dashed"), ("mean so far", "dotted"))
 _SHOWN_ROWS = 200
 _SHOWN_INPUTS = 8
@@ -72,11 +74,11 @@ def of_forecast(ahead: Forecast, y: Any, times: Any, target: str, name: str) -> 
         future, label = np.asarray(ahead.times), ""
     figure = _figure(1, height=4.6)
     axes = figure.subplots()
-    for coverage, alpha in ((0.9, 0.14), (0.8, 0.16), (0.5, 0.24)):
+    for coverage, colour in _FAN.items():
         low, high = ahead.quantile((1 - coverage) / 2), ahead.quantile((1 + coverage) / 2)
         if np.isfinite([low, high]).all():
             label_of = f"{coverage:.0%}"
-            axes.fill_between(future, low, high, color=_MODELS[0], alpha=alpha, linewidth=0, label=label_of)
+            axes.fill_between(future, low, high, color=colour, linewidth=0, label=label_of)
     axes.plot(past, shown, color=_TRUTH, linewidth=1.1, marker=".", markersize=3, label=target)
     axes.plot(future, ahead.mean, color=_MODELS[0], linewidth=2, label="forecast")
     axes.axvline(past[-1], color="#999999", linewidth=0.8, linestyle="dotted")

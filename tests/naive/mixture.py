@@ -11,8 +11,8 @@ QUICK = 0.998
 class Mixture:
     """Convex weights (n_members,) for the forecasts of one target."""
 
-    def __init__(self, n_members, discount=DISCOUNT):
-        self.discount = discount
+    def __init__(self, n_members, discount=DISCOUNT, distance=DISTANCE):
+        self.discount, self.distance = discount, distance
         self.regret = np.zeros(n_members)  # R
         self.variation = np.zeros(n_members)  # V
         self.range = 0.0  # B
@@ -37,7 +37,7 @@ class Mixture:
         They are those over what was said at the time, `mixed`, if that was not now.
         """
         forecasts = np.asarray(forecasts, dtype=float)
-        gained = gains(forecasts, self.combine(forecasts) if mixed is None else mixed, target)
+        gained = gains(forecasts, self.combine(forecasts) if mixed is None else mixed, target, self.distance)
         within = brought_back(gained, self.recent_range)
         self.regret = self.discount * self.regret + within
         self.variation = self.discount * self.variation + within**2
@@ -94,9 +94,9 @@ class Trust:
             mixture.fade(10 * deviation**2)
 
 
-def gains(forecasts, answer, target):
-    """r = 2 (p - y) (p - f) - DISTANCE (p - f)^2."""
-    return 2 * (answer - target) * (answer - forecasts) - DISTANCE * (answer - forecasts) ** 2
+def gains(forecasts, answer, target, distance=DISTANCE):
+    """r = 2 (p - y) (p - f) - distance (p - f)^2."""
+    return 2 * (answer - target) * (answer - forecasts) - distance * (answer - forecasts) ** 2
 
 
 def brought_back(gained, seen):

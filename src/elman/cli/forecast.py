@@ -314,6 +314,8 @@ def _tell(said: _Said, *, as_object: bool, paths: Float64 | None) -> None:
         f"low to high: nine of ten. Backtest over the last {count:,} rows, made before they were seen",
         "dim",
     )
+    if said.model.lowest is None and np.nanmin(said.y, initial=np.inf) >= 0 and ahead.low.min() < 0:
+        tell(out, f"{said.source.target} was never below 0: --lowest 0 keeps its forecast there, too", "dim")
 
 
 def _grid(first: str, headings: list[str]) -> Grid:
