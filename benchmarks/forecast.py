@@ -2,6 +2,7 @@
 
     ELMAN_DATA=... python benchmarks/forecast.py [--horizon 24 48] [--json benchmarks/results/forecast.json]
     ... [--peers build/forecast-peers] [--models MSTL LightGBM ...]
+    ... --bursty benchmarks/results/forecast_nab.json
 
 The first 10,000 rows of each stream; rows 4,000 to 10,000 are scored. Squared errors over all steps ahead, in
 units of the variance, of a forecast at every 24th row and at every row; the coverage of 90 % intervals, over
@@ -32,6 +33,7 @@ from elman import Forecaster
 from forecast_peers import MODELS
 
 ROWS, START, EVERY = 10_000, 4_000, 24
+BURSTY_ROWS = 5_000
 LIMIT = 600  # seconds for a peer and a stream
 WEATHER = ["holiday", "workingday", "weathersit", "temp", "atemp", "hum", "windspeed"]
 STREAMS = {
@@ -94,6 +96,31 @@ def score(name: str, horizon: int) -> list[Row]:
         ago = origins[:, None] + steps - period * ((steps - 1) // period + 1)
         naive.append(errors_of(name, f"{period} rows before", y, origins, y[ago]))
     return [found, *naive]
+
+
+def score_bursty(path: Path, horizon: int) -> Row:
+    """The Forecaster on a monitoring series, from a quarter of it on, in errors of simple forecasts."""
+    with gzip.open(path, "rt") as file:
+        rows = [row for row, _ in zip(csv.reader(file), range(BURSTY_ROWS + 1), strict=False)][1:]
+    y = np.array([float(row[-1]) for row in rows])
+    model = Forecaster(horizon)
+    backtest = model.run(y, times=np.array([row[0] for row in rows], dtype="datetime64[s]"))
+    origins, steps = np.arange(len(y) // 4, len(y) - horizon), np.arange(1, horizon + 1)
+    truths = y[origins[:, None] + steps]
+    day = model.seasons[0]
+    before = np.maximum(origins[:, None] + steps - day * ((steps - 1) // day + 1), 0)
+    so_far = np.cumsum(y)[origins] / (origins + 1)
+    simple = {"last value": y[origins][:, None], "a day before": y[before], "mean so far": so_far[:, None]}
+    own = ((backtest.mean[origins] - truths) ** 2).mean()
+    covered = (backtest.low[origins] <= truths) & (truths <= backtest.high[origins])
+    row: Row = {"stream": path.name.removesuffix(".csv.gz"), "horizon": horizon, "rows": len(y)}
+    row["ratio to"] = {name: float(own / ((said - truths) ** 2).mean()) for name, said in simple.items()}
+    return row | {"coverage": float(covered.mean())}
+
+
+def score_all_bursty(results: Path, horizon: int) -> None:
+    paths = sorted((Path(os.environ["ELMAN_DATA"]) / "nab").glob("*.csv.gz"))
+    results.write_text(json.dumps([score_bursty(path, horizon) for path in paths], indent=1) + "\n")
 
 
 def environment(folder: Path) -> Path:
@@ -160,7 +187,10 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--peers", type=Path)
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
+    parser.add_argument("--bursty", type=Path, help="score the folder nab instead, into this file")
     given = parser.parse_args()
+    if given.bursty is not None:
+        return score_all_bursty(given.bursty, min(given.horizon))
     results: list[Row] = []
 
     def keep(rows: list[Row]) -> None:

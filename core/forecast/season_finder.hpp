@@ -63,6 +63,7 @@ class SeasonFinder {
   }
 
  private:
+  static constexpr double kLargest = 1e126;  // of a change: products of two are numbers
   static constexpr std::int64_t kLags = 768;
   static constexpr double kMemory = 4000, kLimit = 5, kBetter = 1.3;
 
