@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import signal
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -12,12 +10,12 @@ from pathlib import Path  # noqa: TC003 - typer reads the annotation
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from elman import runs
 from elman.cli import options, sources
-from elman.cli.console import err, forget_output, headline, out, tell
+from elman.cli.answers import Answers
+from elman.cli.console import err, headline, out, tell
 from elman.cli.errors import about
 from elman.cli.files import refuse_overwriting, same_file
 from elman.cli.progress import learning
@@ -28,14 +26,11 @@ from elman.cli.signals import StopSignals
 from elman.cli.sources import BuiltIn, Source
 from elman.models import catalogue
 from elman.runs import Run, Stopped
-from elman.tables import Bad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rich.console import Console
 
-    from elman.runs import Answer, Session
+    from elman.runs import Session
 
 _STATE: dict[str, Any] = {"rich_help_panel": "State"}
 _MODEL: dict[str, Any] = {"rich_help_panel": "Model"}
@@ -180,8 +175,7 @@ def run(  # noqa: PLR0917 - typer makes an option of each
     save to a state.
     """
     started = monotonic()
-    if plot is not None:
-        options.check_plot(plot)
+    _check_places(plot, predictions, file, surprise=surprise)
     refuse_overwriting(
         {"--predictions": predictions, "--plot": plot, "--rejects": rejects},
         {"the input": file, "--save": save, "--resume": resume},
@@ -240,7 +234,7 @@ def run(  # noqa: PLR0917 - typer makes an option of each
         bad = stack.enter_context(
             Rejects(label, stops=on_error is OnError.stop, path=rejects, learned=lambda: current.rows)
         )
-        piped = _Pipe(current, as_json=as_object) if file == "-" else None
+        piped = Answers(session, as_json=as_object, surprise=surprise) if file == "-" else None
         skip = former is not None and not live
         try:
             _learn(session, source, bad, piped, skip=skip)
@@ -249,6 +243,14 @@ def run(  # noqa: PLR0917 - typer makes an option of each
             raise
         _conclude(session, source, say, plot, as_object=as_object and piped is None)
         bad.conclude()
+
+
+def _check_places(plot: Path | None, predictions: Path | None, file: str | None, *, surprise: bool) -> None:
+    """Refuse what could only be told to be in vain after the run."""
+    if plot is not None:
+        options.check_plot(plot)
+    if surprise and predictions is None and file != "-":
+        raise typer.BadParameter("--surprise stands beside predictions: say --predictions OUT.csv as well")
 
 
 def _set_delay(current: Run, delay: int | None, *, piped: bool) -> None:
@@ -331,7 +333,7 @@ def _introduce(say: Console, source: Source, current: Run, *, resumed: bool) -> 
         tell(say, f"  goes on after row {current.rows:,}", "dim")
 
 
-def _learn(session: Session, source: Source, bad: Rejects, piped: _Pipe | None, *, skip: bool) -> None:
+def _learn(session: Session, source: Source, bad: Rejects, piped: Answers | None, *, skip: bool) -> None:
     with StopSignals() as stop, learning(session):
         if piped is not None:
             rows = stop.interruptible(source.lines())
@@ -342,64 +344,6 @@ def _learn(session: Session, source: Source, bad: Rejects, piped: _Pipe | None, 
             return
         blocks = stop.interruptible(runs.pieces(source.blocks(bad)))
         session.learn(runs.skip(blocks, session.run.position) if skip else blocks)
-
-
-class _Pipe:
-    """Answers on standard output, a line for each row."""
-
-    def __init__(self, current: Run, *, as_json: bool) -> None:
-        self._run, self._as_json = current, as_json
-        self._noticed = current.model.changes[-1:]
-
-    def begin(self) -> None:
-        """Write the header."""
-        if not self._as_json:
-            self._write(",".join(runs.column_names(self._run.targets, ("prediction", "low", "high"))))
-
-    def replying(self, bad: Rejects) -> Callable[[Answer | Bad], None]:
-        """Return what answers a row, or what cannot be read by nothing."""
-
-        def reply(answer: Answer | Bad) -> None:
-            if isinstance(answer, Bad):
-                bad(answer)
-                self._write(self._empty())
-            else:
-                self._write(self._line(answer))
-                self._tell_of_changes()
-
-        return reply
-
-    def _tell_of_changes(self) -> None:
-        """Say on standard error that the stream has changed, once for each time."""
-        newest = self._run.model.changes[-1:]
-        if newest != self._noticed:
-            self._noticed = newest
-            sample, size = newest[0]
-            tell(
-                err, f"row {sample:,}: the stream has changed, errors are {size:.1f} times as large", "yellow"
-            )
-
-    def _empty(self) -> str:
-        return "{}" if self._as_json else "," * (3 * len(self._run.targets) - 1)
-
-    def _line(self, answer: Answer) -> str:
-        numbers = np.stack(answer[1:4], axis=-1)
-        if not self._as_json:
-            return ",".join(map(runs.cell, numbers.flat))
-        names = runs.column_names(self._run.targets, ("prediction", "low", "high"))
-        return json.dumps(dict(zip(names, map(_finite, numbers.ravel().tolist()), strict=True)))
-
-    @staticmethod
-    def _write(line: str) -> None:
-        try:
-            typer.echo(line)  # which flushes
-        except BrokenPipeError as error:
-            forget_output()
-            raise Stopped(signal.SIGPIPE) from error
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _conclude(session: Session, source: Source, say: Console, plot: Path | None, *, as_object: bool) -> None:

@@ -70,6 +70,8 @@ class Session:
     """Learned in this session."""
     elapsed: float = 0.0
     """Seconds from `started` to the end."""
+    newest: tuple[Answer, Float64] | None = None
+    """In a conversation: the truth that came last and what was answered to its row."""
 
     def __post_init__(self) -> None:
         self._saved_rows, self._saved_at = self.run.rows, time.monotonic()
@@ -92,7 +94,7 @@ class Session:
                     return
 
     def converse(self, rows: Iterator[Block | Bad], reply: Reply) -> None:
-        """Answer rows as they come, each at once; `reply` is called before the targets are looked at.
+        """Answer rows as they come, each at once; `reply` is called before the targets are learned.
 
         What comes instead of a row that cannot be read is handed to `reply`; otherwise it is as if it had not
         come.
@@ -167,6 +169,8 @@ class Session:
         after = self.run.position.after(row)
         truth = bool(is_truth(X, y)[0])
         if self.run.open:
+            if truth:
+                self.newest = next(reversed(self.run.open.values())).answer, y[0]
             earlier = self._settle(y[0] if truth else np.nan)
             if truth:
                 self.run.position = after
@@ -177,6 +181,8 @@ class Session:
             self._nobody_asked(y[0], after)
             return
         answer = self._timed(self.run.ask, X[0], row.when[0])
+        if not np.isnan(y).all():
+            self.newest = answer, y[0]
         try:
             reply(answer)
             outcome = None if np.isnan(y).all() else self._settle(y[0])
@@ -196,6 +202,7 @@ class Session:
             reply(run.open[question].answer)
             run.position = after
         elif question is not None:
+            self.newest = run.open[question].answer, row.y[0]
             outcome = self._timed(run.settle, question, row.y[0])
             run.names_of.settle(name)
             run.position = after
@@ -216,6 +223,8 @@ class Session:
             run.names_of.give_up(oldest)
             self._done(self._timed(run.settle, oldest, np.nan), oldest)
         answer = self._timed(run.ask, row.X[0], row.when[0])
+        if not np.isnan(row.y).all():
+            self.newest = answer, row.y[0]
         try:
             reply(answer)
         except BaseException:
