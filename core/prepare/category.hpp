@@ -31,7 +31,7 @@ struct FadingMean {
 
 class Category {
  public:
-  static constexpr double kShrinkage = 5;         // rows that the mean of all counts as
+  static constexpr double kShrinkage = 1;         // rows that the mean of all counts as: benchmarks/words.py
   static constexpr std::size_t kMost = 1u << 14;  // levels; then the half is forgotten that is longest unseen
 
   explicit Category(int outputs) : outputs_(std::size_t(outputs)), all_(outputs_) {}

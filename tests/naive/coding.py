@@ -38,7 +38,7 @@ def phase(moment, cycle):
 class Category:
     """The mean of the past targets of a level, shrunk towards that of all."""
 
-    def __init__(self, shrinkage=5.0, memory=1000):
+    def __init__(self, shrinkage=1.0, memory=1000):
         self.shrinkage, self.memory = shrinkage, memory
         self.levels, self.all = {}, (0, 0.0)
 

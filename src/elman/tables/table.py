@@ -88,7 +88,7 @@ class Table:
         values = [f"{_sql.value(each, types, missing)} as v{i}" for i, each in enumerate(read)]
         offset = [] if self.time is None else [self._offset()]
         keys = [] if self.key is None else [f"{_sql.value(self.key, types, missing)}"]
-        wrong = self._first_bad(read) if len(read) <= _MOST_CHECKED else self._unsure(read)
+        wrong = self._wrong(read)
         numbers = [*(f"v{i}" for i in range(len(read))), *offset, *keys, f"{wrong} as wrong"]
         cells = f"case when wrong is not null then {self._cells()} end"
         finder = LineFinder(relation) if relation.has_lines else None
@@ -136,8 +136,30 @@ class Table:
         assert self.time is not None
         return _sql.offset(f"c{self.time.places[0]}") if self.time.form == "zoned" else "null::double"
 
-    def _first_bad(self, read: list[Column]) -> str:
+    def _wrong(self, read: list[Column]) -> str:
         """Return the expression of what is wrong: the number of a column, -1 for too few or many cells."""
+        if not (suspicions := self._suspicions(read)):
+            return "null"
+        # Few rows are suspicious, and only they are looked at closely.
+        found = self._first_bad(read) if len(read) <= _MOST_CHECKED else f"{_LOOK_AGAIN}"
+        return f"case when {' or '.join(suspicions)} then {found} end"
+
+    def _suspicions(self, read: list[Column]) -> list[str]:
+        """Return conditions, quick to look at, of which one is true of every row that is bad."""
+        relation, missing = self._relation, self._options.missing
+        found = [
+            f"v{i} is null or isinf(v{i})"
+            for i, each in enumerate(read)
+            if _sql.bad(each, "", relation.types, missing) is not None
+        ]
+        if relation.has_lines:
+            found.append(f"c{len(relation.names) - 1} is null or {MORE} is not null")
+        if self._may_have_totals(read):
+            found.append(_sql.is_total("c0"))
+        return found
+
+    def _first_bad(self, read: list[Column]) -> str:
+        """Return the expression of what is wrong with a row that is suspicious."""
         relation = self._relation
         cases = []
         if relation.has_lines:
@@ -146,23 +168,14 @@ class Table:
             condition = _sql.bad(each, f"v{i}", relation.types, self._options.missing)
             if condition is not None:
                 cases.append(f"when {condition} then {i}")
-        if relation.types[0] == "VARCHAR":
+        if self._may_have_totals(read):
             cases.append(f"when {_sql.is_total('c0')} then {_TOTAL}")
-        return f"case {' '.join(cases)} end" if cases else "null"
+        return f"case {' '.join(cases)} end"
 
-    def _unsure(self, read: list[Column]) -> str:
-        """Return the expression of what may be wrong with a row of many columns: a cell that is no number."""
-        types = self._relation.types
-        unread = [
-            f"v{i} is null or isinf(v{i})"
-            for i, each in enumerate(read)
-            if _sql.bad(each, "", types, self._options.missing) is not None
-        ]
-        if self._relation.has_lines:
-            unread.append(f"c{len(self._relation.names) - 1} is null or {MORE} is not null")
-        if types[0] == "VARCHAR":
-            unread.append(_sql.is_total("c0"))
-        return f"case when {' or '.join(unread)} then {_LOOK_AGAIN} end" if unread else "null"
+    def _may_have_totals(self, read: list[Column]) -> bool:
+        """Whether the first cell of a line may be a name, not found to be bad as a number or a date."""
+        checked = any(0 in each.places and each.kind != "text" for each in read)
+        return self._relation.types[0] == "VARCHAR" and not checked
 
     def _checked(self, row: tuple[Any, ...], read: list[Column]) -> tuple[Any, ...]:
         """Return a row with what is wrong with it, if the database left that open."""
@@ -173,7 +186,11 @@ class Table:
         if self._relation.has_lines and (cells[len(names) - 1] is None or cells[-1] is not None):
             return (*values, -1, cells)
         wrong = next((i for i, each in enumerate(read) if self._is_bad(each, values[i], cells)), None)
-        if wrong is None and _sql.TOTAL.fullmatch((cells[0] or "").strip()):
+        if (
+            wrong is None
+            and self._relation.types[0] == "VARCHAR"
+            and _sql.TOTAL.fullmatch((cells[0] or "").strip())
+        ):
             wrong = _TOTAL
         return (*values, wrong, cells)
 
