@@ -1,5 +1,6 @@
 // Which inputs matter: how much the answer changes when an input moves by one standard deviation, a running
-// mean over some of the rows.
+// mean over some of the rows. Central differences stand for the gradient: members and readouts have none by
+// their inputs, and the order and the sizes are the same (benchmarks/importance.py).
 #pragma once
 
 #include <algorithm>

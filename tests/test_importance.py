@@ -30,6 +30,20 @@ def test_the_three_inputs_that_matter_are_found_among_thirty_and_again_after_a_c
     assert set(list(model.importance())[:3]) == {"x0", "x7", "x29"}
 
 
+def test_importance_is_that_of_the_gradient():
+    X, y = stream(3000)
+    model = OnlineRNN(SRNN(6), EKF(), seed=1)
+    model.run(X[:1500], y[:1500])
+    found = model.importance()
+    step = 1e-3 * np.eye(30)
+    gradient = [
+        np.mean([abs(model.predict_one(x + each) - model.predict_one(x - each)) for x in X[1400:1500]]) / 2e-3
+        for each in step
+    ]
+
+    assert np.corrcoef([found[f"x{j}"] for j in range(30)], gradient)[0, 1] > 0.99
+
+
 def test_importance_is_in_units_of_the_target():
     X, _ = stream(2000)
     model = OnlineRNN(Linear(), seed=1)
