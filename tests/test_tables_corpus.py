@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import json
 import lzma
 import math
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from elman.codes import level, seconds
-from elman.tables import ReadingOptions, UnreadableError, open_table
+from elman.tables import ReadingOptions, UnreadableError, open_pipe, open_table
 
 NAN = math.nan
 
@@ -474,3 +475,24 @@ def test_memory_stays_and_order_too_in_a_file_of_many_blocks(tmp_path):
     path = written(tmp_path, "i,load\n" + "".join(f"{i},{i / 2}\n" for i in range(n)))
 
     np.testing.assert_array_equal(columns_of(path)["i"], np.arange(n))
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [(["12.5 kWh", "-3 kWh", "n/a"], [12.5, -3, NAN]), (["$5", "-$1.5"], [5, -1.5]), (["7%", "8 %"], [7, 8])],
+)
+def test_a_pipe_reads_units_by_its_first_row(monkeypatch, cells, values):
+    text = "x,load\n" + "".join(f"{cell},1\n" for cell in cells) + "5 MWh,1\n7,1\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    table = open_pipe("-")
+    bad = []
+
+    np.testing.assert_array_equal([block.X[0, 0] for block in table.blocks(bad.append)], values)
+    assert [each.line for each in bad] == [len(cells) + 2, len(cells) + 3]
+
+
+def test_a_code_in_a_pipe_is_no_number_with_a_unit(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"x,load\n7b,1\n8b,1\n")))
+    table = open_pipe("-")
+
+    assert [block.X[0, 0] for block in table.blocks(print)] == [level("7b"), level("8b")]
