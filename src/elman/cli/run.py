@@ -175,7 +175,7 @@ def run(  # noqa: PLR0917 - typer makes an option of each
     save to a state.
     """
     started = monotonic()
-    _check_places(plot, predictions, file, surprise=surprise)
+    _check_places(plot, predictions, file, surprise=surprise and key is None)
     refuse_overwriting(
         {"--predictions": predictions, "--plot": plot, "--rejects": rejects},
         {"the input": file, "--save": save, "--resume": resume},
