@@ -13,8 +13,9 @@ from elman._core import core
 from elman.arguments import instance, number, one_of, whole_number
 from elman.configuration.sizes import members_of, names
 from elman.models import _stamps
+from elman.models._compiled import check_shape, checked_seed, described, seed_words
 from elman.models._locked import Locked
-from elman.models._model import check_coverage, check_shape, checked_seed, described, seed_words
+from elman.models._model import check_coverage
 from elman.models._rows import Columns, Outputs
 from elman.models.forecasts import LEVELS, SUM_COVERAGE, Backtest, Forecast
 from elman.models.standing import Standing
