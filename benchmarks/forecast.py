@@ -181,16 +181,7 @@ def shown(row: Row) -> str:
     return line + (f"  {row['us a forecast']:.0f} us" if "us a forecast" in row else "")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--horizon", type=int, nargs="+", default=[24, 48])
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--peers", type=Path)
-    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
-    parser.add_argument("--bursty", type=Path, help="score the folder nab instead, into this file")
-    given = parser.parse_args()
-    if given.bursty is not None:
-        return score_all_bursty(given.bursty, min(given.horizon))
+def compare(given: argparse.Namespace) -> None:
     results: list[Row] = []
 
     def keep(rows: list[Row]) -> None:
@@ -209,6 +200,20 @@ def main() -> None:
             for name, (_, columns, _) in STREAMS.items():
                 if not columns or model in USE_COVARIATES:
                     keep(score_peer(python, model, name, given.horizon))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--horizon", type=int, nargs="+", default=[24, 48])
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--peers", type=Path)
+    parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
+    parser.add_argument("--bursty", type=Path, help="score the folder nab instead, into this file")
+    given = parser.parse_args()
+    if given.bursty is not None:
+        score_all_bursty(given.bursty, min(given.horizon))
+    else:
+        compare(given)
 
 
 if __name__ == "__main__":
