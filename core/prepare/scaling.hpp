@@ -81,21 +81,37 @@ struct Moments {
 
 // The moments of a column that may jump to another level or scale for good. Values far out of reach are
 // surprises; as many of them in a row as `kConvinced` are no outliers but a new regime, which is adopted at
-// once.
+// once. Values beyond all reason are faults that teach nothing, until there are too many of them for that.
 struct Regime {
   static constexpr double kConvinced = 5;
-  static constexpr double kSurprising = 50;  // in standard deviations
+  static constexpr double kSurprising = 50;     // in standard deviations
+  static constexpr double kUnbelievable = 1e6;  // in standard deviations
+  static constexpr double kMostFaults = 200;    // a fifth of the values before, if these are fewer
+  static constexpr double kValuesPerFault = 5;
 
   Moments moments, surprises;
   double usual_variance = 0;  // before the surprises, in fine units
+  double faults = 0;          // values beyond all reason; they fade with the memory of the moments
 
   bool is_possible() const {
-    return moments.is_possible() && surprises.is_possible() && Moments::is_possible_variance(usual_variance);
+    return moments.is_possible() && surprises.is_possible() &&
+           Moments::is_possible_variance(usual_variance) && faults >= 0 && faults <= kMostFaults;
+  }
+
+  // Whether a value is a fault that teaches nothing.
+  bool is_fault(double value) const {
+    return moments.varies() && std::abs(value - moments.mean) > kUnbelievable * moments.deviation() &&
+           faults + 1 <= std::min(moments.count / kValuesPerFault, kMostFaults);
   }
 
   // True if a new regime is adopted.
   bool observe(double value) {
     if (std::isnan(value)) return false;
+    if (is_fault(value)) {
+      faults += 1;
+      return false;
+    }
+    faults -= faults / Moments::kMemory;
     if (!is_surprising(value)) {
       moments.observe(value);
       surprises = {};
@@ -108,6 +124,7 @@ struct Regime {
     // A few values that happen to lie close together do not say that the spread has become small.
     moments = {kConvinced, surprises.mean, std::max(surprises.fine_variance, usual_variance)};
     surprises = {};
+    faults = 0;
     return true;
   }
 
@@ -120,14 +137,16 @@ struct Regime {
 // Walks the regimes of the columns of an axis, such as those of the inputs.
 inline void exchange_regimes(Archive& archive, const std::string& kind, const Axis& axis,
                              std::vector<Regime>& regimes) {
-  constexpr std::size_t n = 7, of_moments = 3;
+  constexpr std::size_t n = 8, of_moments = 3, of_surprises = 4;
   static_assert(sizeof(Regime) == n * sizeof(double) && sizeof(Moments) == of_moments * sizeof(double));
   double* data = reinterpret_cast<double*>(regimes.data());
   const bool former =
       archive.has_part(kind + "_moments", false);  // whose variances are in the column's units
   const std::string name = former ? kind : kind + "_fine";
   archive.array(name + "_moments", data, axis, {"moment", of_moments}, n);
-  archive.array(name + "_surprises", data + of_moments, axis, {"moment", n - of_moments}, n);
+  archive.array(name + "_surprises", data + of_moments, axis, {"moment", of_surprises}, n);
+  if (archive.has_part(kind + "_faults", true))  // which former versions did not count
+    archive.array(kind + "_faults", data + of_moments + of_surprises, axis, {"fault", 1}, n);
   for (Regime& regime : regimes) {
     if (former)
       for (double* variance :

@@ -7,6 +7,7 @@ LARGEST_STANDARDISED = 10.0
 LARGEST_STEP = 20.0
 SURPRISING = 50.0
 LARGEST_BELIEVED = 1000.0
+UNBELIEVABLE = 1e6
 MEMORY = 10_000
 
 
@@ -76,18 +77,29 @@ class Scaler:
 class Regime(Scaler):
     """A column that may jump for good: after five values in a row out of reach, their mean and spread count.
 
-    The spread does not fall below that before the surprises.
+    The spread does not fall below that before the surprises. A value a million deviations away is a fault and
+    teaches nothing, unless there were 200 already, or a fifth of the values; that number fades.
     """
 
     def __init__(self):
         super().__init__()
         self.surprises = Scaler()
         self.usual_var = 0.0
+        self.faults = 0.0
+
+    def is_fault(self, value):
+        """Whether a value teaches nothing."""
+        beyond_reason = self.varies and abs(value - self.mean) > UNBELIEVABLE * self.sd
+        return beyond_reason and self.faults + 1 <= min(self.n / 5, 200)
 
     def observe(self, value):
         """Take one value in; whether a new regime is adopted."""
         if math.isnan(value):
             return False
+        if self.is_fault(value):
+            self.faults += 1
+            return False
+        self.faults -= self.faults / MEMORY
         surprising = self.varies and abs(value - self.mean) > SURPRISING * self.sd
         before = self.var
         super().observe(value)
@@ -102,4 +114,5 @@ class Regime(Scaler):
         self.n, self.mean = 5, self.surprises.mean
         self.var = max(self.surprises.var, self.usual_var)
         self.surprises = Scaler()
+        self.faults = 0.0
         return True
