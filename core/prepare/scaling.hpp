@@ -82,20 +82,33 @@ struct Moments {
 // The moments of a column that may jump to another level or scale for good. Values far out of reach are
 // surprises; as many of them in a row as `kConvinced` are no outliers but a new regime, which is adopted at
 // once. Values beyond all reason are faults that teach nothing, until there are too many of them for that.
+//
+// What was usual is remembered for a while: where the spread has become far larger and values are then as
+// they used to be, one cannot tell from the new spread that they are, and it would fade for thousands of
+// rows.
 struct Regime {
   static constexpr double kConvinced = 5;
   static constexpr double kSurprising = 50;     // in standard deviations
   static constexpr double kUnbelievable = 1e6;  // in standard deviations
   static constexpr double kMostFaults = 200;    // a fifth of the values before, if these are fewer
   static constexpr double kValuesPerFault = 5;
+  static constexpr double kUsual = 8;          // in standard deviations of what is usual
+  static constexpr double kFarLarger = 5;      // a spread is than the usual one, if it matters
+  static constexpr double kEstablished = 500;  // values without a surprise: then there is something usual
+  static constexpr double kShortest = 30;      // stretch to return from; shorter ones are bursts
+  static constexpr double kLongest = 200;      // stretch; then it is no stretch but a new regime
 
   Moments moments, surprises;
   double usual_variance = 0;  // before the surprises, in fine units
   double faults = 0;          // values beyond all reason; they fade with the memory of the moments
+  Moments usual;              // as they were before the present stretch of surprises, if there is one
+  double stretch = 0;         // how many values it has, 0 if there is none
+  double fitting = 0;         // its last values that are usual
 
   bool is_possible() const {
     return moments.is_possible() && surprises.is_possible() &&
-           Moments::is_possible_variance(usual_variance) && faults >= 0 && faults <= kMostFaults;
+           Moments::is_possible_variance(usual_variance) && faults >= 0 && faults <= kMostFaults &&
+           usual.is_possible() && stretch >= 0 && stretch <= kLongest && fitting >= 0 && fitting <= stretch;
   }
 
   // Whether a value is a fault that teaches nothing.
@@ -112,7 +125,13 @@ struct Regime {
       return false;
     }
     faults -= faults / Moments::kMemory;
-    if (!is_surprising(value)) {
+    const bool renewed = adopt_surprises(value);
+    return is_back_to_usual(value) || renewed;
+  }
+
+ private:
+  bool adopt_surprises(double value) {
+    if (!is_surprising(moments, value)) {
       moments.observe(value);
       surprises = {};
       return false;
@@ -128,8 +147,28 @@ struct Regime {
     return true;
   }
 
- private:
-  bool is_surprising(double value) const {
+  // Looks after what is usual. True if it is adopted again.
+  bool is_back_to_usual(double value) {
+    if (stretch == 0 && !(usual.count >= kEstablished && is_surprising(usual, value))) {
+      usual.observe(value);
+      return false;
+    }
+    stretch += 1;
+    fitting = std::abs(value - usual.mean) <= kUsual * usual.deviation() ? fitting + 1 : 0;
+    const bool over = fitting == kConvinced;
+    const bool back = over && stretch >= kShortest && moments.deviation() > kFarLarger * usual.deviation();
+    if (back) {
+      moments = usual;
+      surprises = {};
+    }
+    if (over || stretch == kLongest) {
+      usual = {};
+      stretch = fitting = 0;
+    }
+    return back;
+  }
+
+  static bool is_surprising(const Moments& moments, double value) {
     return moments.varies() && std::abs(value - moments.mean) > kSurprising * moments.deviation();
   }
 };
@@ -137,7 +176,7 @@ struct Regime {
 // Walks the regimes of the columns of an axis, such as those of the inputs.
 inline void exchange_regimes(Archive& archive, const std::string& kind, const Axis& axis,
                              std::vector<Regime>& regimes) {
-  constexpr std::size_t n = 8, of_moments = 3, of_surprises = 4;
+  constexpr std::size_t n = 13, of_moments = 3, of_surprises = 4, of_usual = 6;
   static_assert(sizeof(Regime) == n * sizeof(double) && sizeof(Moments) == of_moments * sizeof(double));
   double* data = reinterpret_cast<double*>(regimes.data());
   const bool former =
@@ -145,8 +184,8 @@ inline void exchange_regimes(Archive& archive, const std::string& kind, const Ax
   const std::string name = former ? kind : kind + "_fine";
   archive.array(name + "_moments", data, axis, {"moment", of_moments}, n);
   archive.array(name + "_surprises", data + of_moments, axis, {"moment", of_surprises}, n);
-  if (archive.has_part(kind + "_faults", true))  // which former versions did not count
-    archive.array(kind + "_faults", data + of_moments + of_surprises, axis, {"fault", 1}, n);
+  if (archive.has_part(kind + "_usual", true))  // of which states of former versions know nothing
+    archive.array(kind + "_usual", data + of_moments + of_surprises, axis, {"usual", of_usual}, n);
   for (Regime& regime : regimes) {
     if (former)
       for (double* variance :

@@ -79,6 +79,10 @@ class Regime(Scaler):
 
     The spread does not fall below that before the surprises. A value a million deviations away is a fault and
     teaches nothing, unless there were 200 already, or a fifth of the values; that number fades.
+
+    What 500 values without a surprise have shown is usual. A surprise begins a stretch of others, which ends
+    with five usual values in a row: if it had 30 and the spread is more than five times the usual one, what
+    was usual counts again. After 200 values it is no stretch but a new regime.
     """
 
     def __init__(self):
@@ -86,6 +90,8 @@ class Regime(Scaler):
         self.surprises = Scaler()
         self.usual_var = 0.0
         self.faults = 0.0
+        self.usual = Scaler()
+        self.stretch = self.fitting = 0
 
     def is_fault(self, value):
         """Whether a value teaches nothing."""
@@ -100,6 +106,29 @@ class Regime(Scaler):
             self.faults += 1
             return False
         self.faults -= self.faults / MEMORY
+        renewed = self.adopt_surprises(value)
+        return self.is_back_to_usual(value) or renewed
+
+    def is_back_to_usual(self, value):
+        """Look after what is usual; whether it counts again."""
+        usual = self.usual
+        distance = abs(value - usual.mean)
+        if self.stretch == 0 and not (usual.n >= 500 and usual.varies and distance > SURPRISING * usual.sd):
+            usual.observe(value)
+            return False
+        self.stretch += 1
+        self.fitting = self.fitting + 1 if distance <= 8 * usual.sd else 0
+        back = self.fitting == 5 and self.stretch >= 30 and self.sd > 5 * usual.sd
+        if back:
+            self.n, self.mean, self.var = usual.n, usual.mean, usual.var
+            self.surprises = Scaler()
+        if self.fitting == 5 or self.stretch == 200:
+            self.usual = Scaler()
+            self.stretch = self.fitting = 0
+        return back
+
+    def adopt_surprises(self, value):
+        """Let a value count; whether a new regime is adopted."""
         surprising = self.varies and abs(value - self.mean) > SURPRISING * self.sd
         before = self.var
         super().observe(value)
