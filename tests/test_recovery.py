@@ -91,11 +91,12 @@ def test_faults_and_the_return_to_what_was_usual_follow_the_oracle(members):
     np.testing.assert_allclose(model.run(X, y), answers, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(model._native.standing()[0], expected.weights, atol=1e-6)
     target = expected.preparation.targets[0]
-    faults, *usual, stretch, fitting = arrays(model)["target_usual"].ravel()
+    faults, *usual, stretch, fitting, calm = arrays(model)["target_usual"].ravel()
     assert (faults, stretch, fitting) == (pytest.approx(target.faults), target.stretch, target.fitting)
-    assert usual[:2] == pytest.approx([target.usual.n, target.usual.mean])
+    assert (calm, usual[0]) == (target.calm, target.usual.n)
     assert target.faults > 0.9  # the last one
-    assert target.usual.n < 100  # since the return
+    assert 0 < target.calm < 40  # since the return
+    assert target.n > 500  # as many as were usual
 
 
 def test_a_model_goes_on_in_the_midst_of_a_stretch():

@@ -104,11 +104,13 @@ struct Regime {
   Moments usual;              // as they were before the present stretch of surprises, if there is one
   double stretch = 0;         // how many values it has, 0 if there is none
   double fitting = 0;         // its last values that are usual
+  double calm = 0;            // values since the last surprise or stretch, up to `kEstablished`
 
   bool is_possible() const {
     return moments.is_possible() && surprises.is_possible() &&
            Moments::is_possible_variance(usual_variance) && faults >= 0 && faults <= kMostFaults &&
-           usual.is_possible() && stretch >= 0 && stretch <= kLongest && fitting >= 0 && fitting <= stretch;
+           usual.is_possible() && stretch >= 0 && stretch <= kLongest && fitting >= 0 && fitting <= stretch &&
+           calm >= 0 && calm <= kEstablished;
   }
 
   // Whether a value is a fault that teaches nothing.
@@ -117,21 +119,26 @@ struct Regime {
            faults + 1 <= std::min(moments.count / kValuesPerFault, kMostFaults);
   }
 
-  // True if a new regime is adopted.
+  // True if a new regime is adopted, or the former one again.
   bool observe(double value) {
     if (std::isnan(value)) return false;
-    if (is_fault(value)) {
+    const bool surprising = is_surprising(value);
+    if (surprising && is_fault(value)) {
       faults += 1;
       return false;
     }
-    faults -= faults / Moments::kMemory;
-    const bool renewed = adopt_surprises(value);
-    return is_back_to_usual(value) || renewed;
+    if (faults > 0) faults -= faults / Moments::kMemory;
+    const bool begins = surprising && stretch == 0 && calm == kEstablished;
+    if (begins) usual = moments;
+    if (begins || stretch > 0) stretch += 1;
+    calm = surprising ? 0 : std::min(calm + 1, kEstablished);
+    const bool renewed = adopt_surprises(value, surprising);
+    return (stretch > 0 && is_back_to_usual(value)) || renewed;
   }
 
  private:
-  bool adopt_surprises(double value) {
-    if (!is_surprising(moments, value)) {
+  bool adopt_surprises(double value, bool surprising) {
+    if (!surprising) {
       moments.observe(value);
       surprises = {};
       return false;
@@ -147,13 +154,8 @@ struct Regime {
     return true;
   }
 
-  // Looks after what is usual. True if it is adopted again.
+  // Follows a stretch. True if what was usual before it is adopted again.
   bool is_back_to_usual(double value) {
-    if (stretch == 0 && !(usual.count >= kEstablished && is_surprising(usual, value))) {
-      usual.observe(value);
-      return false;
-    }
-    stretch += 1;
     fitting = std::abs(value - usual.mean) <= kUsual * usual.deviation() ? fitting + 1 : 0;
     const bool over = fitting == kConvinced;
     const bool back = over && stretch >= kShortest && moments.deviation() > kFarLarger * usual.deviation();
@@ -163,12 +165,12 @@ struct Regime {
     }
     if (over || stretch == kLongest) {
       usual = {};
-      stretch = fitting = 0;
+      stretch = fitting = calm = 0;
     }
     return back;
   }
 
-  static bool is_surprising(const Moments& moments, double value) {
+  bool is_surprising(double value) const {
     return moments.varies() && std::abs(value - moments.mean) > kSurprising * moments.deviation();
   }
 };
@@ -176,7 +178,7 @@ struct Regime {
 // Walks the regimes of the columns of an axis, such as those of the inputs.
 inline void exchange_regimes(Archive& archive, const std::string& kind, const Axis& axis,
                              std::vector<Regime>& regimes) {
-  constexpr std::size_t n = 13, of_moments = 3, of_surprises = 4, of_usual = 6;
+  constexpr std::size_t n = 14, of_moments = 3, of_surprises = 4, of_usual = 7;
   static_assert(sizeof(Regime) == n * sizeof(double) && sizeof(Moments) == of_moments * sizeof(double));
   double* data = reinterpret_cast<double*>(regimes.data());
   const bool former =

@@ -80,7 +80,7 @@ class Regime(Scaler):
     The spread does not fall below that before the surprises. A value a million deviations away is a fault and
     teaches nothing, unless there were 200 already, or a fifth of the values; that number fades.
 
-    What 500 values without a surprise have shown is usual. A surprise begins a stretch of others, which ends
+    After 500 values without one, a surprise begins a stretch; what counted before it is usual. It ends
     with five usual values in a row: if it had 30 and the spread is more than five times the usual one, what
     was usual counts again. After 200 values it is no stretch but a new regime.
     """
@@ -91,7 +91,7 @@ class Regime(Scaler):
         self.usual_var = 0.0
         self.faults = 0.0
         self.usual = Scaler()
-        self.stretch = self.fitting = 0
+        self.stretch = self.fitting = self.calm = 0
 
     def is_fault(self, value):
         """Whether a value teaches nothing."""
@@ -106,30 +106,31 @@ class Regime(Scaler):
             self.faults += 1
             return False
         self.faults -= self.faults / MEMORY
-        renewed = self.adopt_surprises(value)
-        return self.is_back_to_usual(value) or renewed
+        surprising = self.varies and abs(value - self.mean) > SURPRISING * self.sd
+        if surprising and self.stretch == 0 and self.calm >= 500:
+            self.usual.n, self.usual.mean, self.usual.var = self.n, self.mean, self.var
+            self.stretch = 1
+        elif self.stretch > 0:
+            self.stretch += 1
+        self.calm = 0 if surprising else self.calm + 1
+        renewed = self.adopt_surprises(value, surprising=surprising)
+        return (self.stretch > 0 and self.is_back_to_usual(value)) or renewed
 
     def is_back_to_usual(self, value):
-        """Look after what is usual; whether it counts again."""
+        """Follow a stretch; whether what was usual before it counts again."""
         usual = self.usual
-        distance = abs(value - usual.mean)
-        if self.stretch == 0 and not (usual.n >= 500 and usual.varies and distance > SURPRISING * usual.sd):
-            usual.observe(value)
-            return False
-        self.stretch += 1
-        self.fitting = self.fitting + 1 if distance <= 8 * usual.sd else 0
+        self.fitting = self.fitting + 1 if abs(value - usual.mean) <= 8 * usual.sd else 0
         back = self.fitting == 5 and self.stretch >= 30 and self.sd > 5 * usual.sd
         if back:
             self.n, self.mean, self.var = usual.n, usual.mean, usual.var
             self.surprises = Scaler()
         if self.fitting == 5 or self.stretch == 200:
             self.usual = Scaler()
-            self.stretch = self.fitting = 0
+            self.stretch = self.fitting = self.calm = 0
         return back
 
-    def adopt_surprises(self, value):
+    def adopt_surprises(self, value, *, surprising):
         """Let a value count; whether a new regime is adopted."""
-        surprising = self.varies and abs(value - self.mean) > SURPRISING * self.sd
         before = self.var
         super().observe(value)
         if not surprising:
