@@ -91,7 +91,7 @@ def test_faults_and_the_return_to_what_was_usual_follow_the_oracle(members):
     np.testing.assert_allclose(model.run(X, y), answers, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(model._native.standing()[0], expected.weights, atol=1e-6)
     target = expected.preparation.targets[0]
-    faults, *usual, stretch, fitting, calm = arrays(model)["target_usual"].ravel()
+    faults, *usual, stretch, fitting, calm = arrays(model)["target_fine_stretches"].ravel()[4:]
     assert (faults, stretch, fitting) == (pytest.approx(target.faults), target.stretch, target.fitting)
     assert (calm, usual[0]) == (target.calm, target.usual.n)
     assert target.faults > 0.9  # the last one

@@ -178,16 +178,17 @@ struct Regime {
 // Walks the regimes of the columns of an axis, such as those of the inputs.
 inline void exchange_regimes(Archive& archive, const std::string& kind, const Axis& axis,
                              std::vector<Regime>& regimes) {
-  constexpr std::size_t n = 14, of_moments = 3, of_surprises = 4, of_usual = 7;
+  constexpr std::size_t n = 14, of_moments = 3, of_surprises = 4;
   static_assert(sizeof(Regime) == n * sizeof(double) && sizeof(Moments) == of_moments * sizeof(double));
   double* data = reinterpret_cast<double*>(regimes.data());
   const bool former =
       archive.has_part(kind + "_moments", false);  // whose variances are in the column's units
   const std::string name = former ? kind : kind + "_fine";
   archive.array(name + "_moments", data, axis, {"moment", of_moments}, n);
-  archive.array(name + "_surprises", data + of_moments, axis, {"moment", of_surprises}, n);
-  if (archive.has_part(kind + "_usual", true))  // of which states of former versions know nothing
-    archive.array(kind + "_usual", data + of_moments + of_surprises, axis, {"usual", of_usual}, n);
+  if (former || archive.has_part(name + "_surprises", false))  // of versions that knew no more than these
+    archive.array(name + "_surprises", data + of_moments, axis, {"moment", of_surprises}, n);
+  else
+    archive.array(name + "_stretches", data + of_moments, axis, {"moment", n - of_moments}, n);
   for (Regime& regime : regimes) {
     if (former)
       for (double* variance :
