@@ -302,7 +302,7 @@ class Committee {
     const std::size_t again = ticket != nullptr && row < samples_ ? say_again(chunk) : Event::kNowhere;
     const bool known = preparation_.label(row, y, &chunk.targets[at], &chunk.labelled[at]);
     for (const Seat& seat : seats_)
-      if (seat.simple != nullptr && !std::isnan(y[seat.own.output]))
+      if (seat.simple != nullptr && !std::isnan(chunk.targets[at + seat.own.output]))
         seat.simple->learn(seen(seat.own.output), row, y[seat.own.output]);
     if (!known && samples_ == row) return;
     const std::int64_t when = ++known_;

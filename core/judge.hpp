@@ -93,8 +93,8 @@ class Judge {
       note_succession(k, y[k], labelled[k]);
       const Unit unit = preparation.unit_of(said[k].moments);
       const bool outgrown = again != nullptr && said[k].is_outgrown(labelled[k].unit.moments);
-      if (outgrown) judge_again(again + std::size_t(k) * n_members_, k, y[k], labelled[k].unit);
-      if (unit.moments.varies() && !outgrown) judge_given(said[k], k, y[k], unit);
+      if (outgrown) judge_again(again + std::size_t(k) * n_members_, k, y[k], labelled[k]);
+      if (unit.moments.varies() && !outgrown) judge_given(said[k], k, y[k], unit, labelled[k].fault);
       if (!unit.moments.varies()) continue;
       if (labelled[k].renewed) mixtures_[k].begin_anew(labelled[k].unit.size());
       const double target = unit.standardise_far(y[k]), mixed = said[k].mixed;
@@ -149,27 +149,30 @@ class Judge {
   static constexpr double kRecent = 0.001;  // share of the newest error among the recent ones
   static constexpr double kSmallestUnit = 1e-300;
 
-  void judge_given(const Said& said, int k, double y, const Unit& unit) {
-    mixtures_[k].learn(said.opinions.data(), said.layers, said.mixed, unit.standardise_far(y), unit.size());
+  // A fault says nothing about who is right; that it came is an error of the interval all the same.
+  void judge_given(const Said& said, int k, double y, const Unit& unit, bool fault) {
+    if (!fault)
+      mixtures_[k].learn(said.opinions.data(), said.layers, said.mixed, unit.standardise_far(y), unit.size());
     quantiles_[k].learn(y - unit.restore(said.mixed), said.interval);
     cautions_[k].learn(said.interval.age, true);
   }
 
   // Those who have no opinion follow the others: that is no merit and no fault.
-  void judge_again(double* opinions, int k, double y, const Unit& unit) {
+  void judge_again(double* opinions, int k, double y, const Labelled& labelled) {
+    const Unit& unit = labelled.unit;
     const auto is_unknown = [](double opinion) { return std::isnan(opinion); };
     if (!unit.moments.varies() || std::all_of(opinions, opinions + n_members_, is_unknown)) return;
     mixtures_[k].fill_in(opinions);
     const Trust::Layers layers = mixtures_[k].layers(opinions);
     const double mixed = mixtures_[k].combine(layers);
-    mixtures_[k].learn(opinions, layers, mixed, unit.standardise_far(y), unit.size());
+    if (!labelled.fault) mixtures_[k].learn(opinions, layers, mixed, unit.standardise_far(y), unit.size());
     quantiles_[k].learn(y - unit.restore(mixed), {});
     cautions_[k].learn(1, false);
   }
 
   void note_succession(int k, double y, const Labelled& labelled) {
     const Unit& unit = labelled.unit;
-    if (std::isnan(labelled.before) || !unit.moments.varies()) return;
+    if (std::isnan(labelled.before) || labelled.fault || !unit.moments.varies()) return;
     cautions_[k].see_succession(square(unit.standardise(y) - labelled.before) / unit.variance());
   }
 

@@ -43,11 +43,12 @@ struct Unit {
   double variance() const { return scaled ? 1 : moments.variance(); }
 };
 
-// The unit of an output after a target was taken, and whether it is that of a new regime; and the target of
-// the row before it as networks see it, if it is known where targets come late; else NaN.
+// The unit of an output after a target was taken, whether it is that of a new regime, and whether the target
+// was a fault, of which nobody learns; and the target of the row before it as networks see it, if it is known
+// where targets come late; else NaN.
 struct Labelled {
   Unit unit;
-  bool renewed;
+  bool renewed, fault;
   double before = std::numeric_limits<double>::quiet_NaN();
 };
 
@@ -115,19 +116,24 @@ class Preparation {
     }
   }
 
-  // The targets of a row by its number, from 1, as networks see them, NaN where unknown, into `targets`. True
-  // if any is known. What that made of the units goes into `labelled`.
+  // The targets of a row by its number, from 1, as networks see them, NaN where unknown or a fault, into
+  // `targets`. True if any is known. What that made of the units goes into `labelled`.
   bool label(std::int64_t row, const double* y, double* targets, Labelled* labelled) {
     bool known = false;
-    coding_.learn(row, y);
     for (int k = 0; k < columns_.outputs; ++k) {
-      const bool renewed = outputs_[k].observe(y[k]);
-      labelled[k] = {unit(k), renewed};
-      targets[k] = std::isnan(y[k]) ? y[k] : unit(k).standardise(y[k]);
+      labelled[k].fault = scaled_.targets && outputs_[k].is_fault(y[k]);
+      targets[k] = labelled[k].fault ? std::numeric_limits<double>::quiet_NaN() : y[k];
       known |= !std::isnan(y[k]);
+    }
+    coding_.learn(row, targets);
+    for (int k = 0; k < columns_.outputs; ++k) {
+      labelled[k].renewed = outputs_[k].observe(y[k]);
+      labelled[k].unit = unit(k);
+      if (std::isnan(targets[k])) continue;
+      targets[k] = unit(k).standardise(y[k]);
       shown_[k].observe(y[k], row);
       if (!series_.empty()) series_[k].observe(row, y[k]);
-      if (!std::isnan(y[k])) remember(k, row, y[k]);
+      remember(k, row, y[k]);
     }
     return known;
   }

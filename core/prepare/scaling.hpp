@@ -81,22 +81,64 @@ struct Moments {
 
 // The moments of a column that may jump to another level or scale for good. Values far out of reach are
 // surprises; as many of them in a row as `kConvinced` are no outliers but a new regime, which is adopted at
-// once.
+// once. Values beyond all reason are faults that teach nothing, until there are too many of them for that.
+//
+// What was usual is remembered for a while: where the spread has become far larger and values are then as
+// they used to be, one cannot tell from the new spread that they are, and it would fade for thousands of
+// rows.
 struct Regime {
   static constexpr double kConvinced = 5;
-  static constexpr double kSurprising = 50;  // in standard deviations
+  static constexpr double kSurprising = 50;     // in standard deviations
+  static constexpr double kUnbelievable = 1e6;  // in standard deviations
+  static constexpr double kMostFaults = 200;    // a fifth of the values before, if these are fewer
+  static constexpr double kValuesPerFault = 5;
+  static constexpr double kUsual = 8;          // in standard deviations of what is usual
+  static constexpr double kFarLarger = 5;      // a spread is than the usual one, if it matters
+  static constexpr double kEstablished = 500;  // values without a surprise: then there is something usual
+  static constexpr double kShortest = 30;      // stretch to return from; shorter ones are bursts
+  static constexpr double kLongest = 200;      // stretch; then it is no stretch but a new regime
 
   Moments moments, surprises;
   double usual_variance = 0;  // before the surprises, in fine units
+  double faults = 0;          // values beyond all reason; they fade with the memory of the moments
+  Moments usual;              // as they were before the present stretch of surprises, if there is one
+  double stretch = 0;         // how many values it has, 0 if there is none
+  double fitting = 0;         // its last values that are usual
+  double calm = 0;            // values since the last surprise or stretch, up to `kEstablished`
 
   bool is_possible() const {
-    return moments.is_possible() && surprises.is_possible() && Moments::is_possible_variance(usual_variance);
+    return moments.is_possible() && surprises.is_possible() &&
+           Moments::is_possible_variance(usual_variance) && faults >= 0 && faults <= kMostFaults &&
+           usual.is_possible() && stretch >= 0 && stretch <= kLongest && fitting >= 0 && fitting <= stretch &&
+           calm >= 0 && calm <= kEstablished;
   }
 
-  // True if a new regime is adopted.
+  // Whether a value is a fault that teaches nothing.
+  bool is_fault(double value) const {
+    return moments.varies() && std::abs(value - moments.mean) > kUnbelievable * moments.deviation() &&
+           faults + 1 <= std::min(moments.count / kValuesPerFault, kMostFaults);
+  }
+
+  // True if a new regime is adopted, or the former one again.
   bool observe(double value) {
     if (std::isnan(value)) return false;
-    if (!is_surprising(value)) {
+    const bool surprising = is_surprising(value);
+    if (surprising && is_fault(value)) {
+      faults += 1;
+      return false;
+    }
+    if (faults > 0) faults -= faults / Moments::kMemory;
+    const bool begins = surprising && stretch == 0 && calm == kEstablished;
+    if (begins) usual = moments;
+    if (begins || stretch > 0) stretch += 1;
+    calm = surprising ? 0 : std::min(calm + 1, kEstablished);
+    const bool renewed = adopt_surprises(value, surprising);
+    return (stretch > 0 && is_back_to_usual(value)) || renewed;
+  }
+
+ private:
+  bool adopt_surprises(double value, bool surprising) {
+    if (!surprising) {
       moments.observe(value);
       surprises = {};
       return false;
@@ -108,10 +150,26 @@ struct Regime {
     // A few values that happen to lie close together do not say that the spread has become small.
     moments = {kConvinced, surprises.mean, std::max(surprises.fine_variance, usual_variance)};
     surprises = {};
+    faults = 0;
     return true;
   }
 
- private:
+  // Follows a stretch. True if what was usual before it is adopted again.
+  bool is_back_to_usual(double value) {
+    fitting = std::abs(value - usual.mean) <= kUsual * usual.deviation() ? fitting + 1 : 0;
+    const bool over = fitting == kConvinced;
+    const bool back = over && stretch >= kShortest && moments.deviation() > kFarLarger * usual.deviation();
+    if (back) {
+      moments = usual;
+      surprises = {};
+    }
+    if (over || stretch == kLongest) {
+      usual = {};
+      stretch = fitting = calm = 0;
+    }
+    return back;
+  }
+
   bool is_surprising(double value) const {
     return moments.varies() && std::abs(value - moments.mean) > kSurprising * moments.deviation();
   }
@@ -120,14 +178,17 @@ struct Regime {
 // Walks the regimes of the columns of an axis, such as those of the inputs.
 inline void exchange_regimes(Archive& archive, const std::string& kind, const Axis& axis,
                              std::vector<Regime>& regimes) {
-  constexpr std::size_t n = 7, of_moments = 3;
+  constexpr std::size_t n = 14, of_moments = 3, of_surprises = 4;
   static_assert(sizeof(Regime) == n * sizeof(double) && sizeof(Moments) == of_moments * sizeof(double));
   double* data = reinterpret_cast<double*>(regimes.data());
   const bool former =
       archive.has_part(kind + "_moments", false);  // whose variances are in the column's units
   const std::string name = former ? kind : kind + "_fine";
   archive.array(name + "_moments", data, axis, {"moment", of_moments}, n);
-  archive.array(name + "_surprises", data + of_moments, axis, {"moment", n - of_moments}, n);
+  if (former || archive.has_part(name + "_surprises", false))  // of versions that knew no more than these
+    archive.array(name + "_surprises", data + of_moments, axis, {"moment", of_surprises}, n);
+  else
+    archive.array(name + "_stretches", data + of_moments, axis, {"moment", n - of_moments}, n);
   for (Regime& regime : regimes) {
     if (former)
       for (double* variance :

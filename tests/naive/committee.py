@@ -191,7 +191,7 @@ class Committee:
         for member in self.members:
             if member.says is not None and not isinstance(member.says, str):
                 (k,) = member.outputs
-                if not math.isnan(y[k]):
+                if not math.isnan(target[k]):
                     member.says.learn(*self.series(k, row), y[k])
         again = None
         if row < self.samples - 1:
@@ -246,7 +246,8 @@ class Committee:
             return
         opinions = np.array(self.mixtures[k].filled_in(opinions))
         size, mixed = self.preparation.size(k), self.mixtures[k].combine(opinions)
-        self.mixtures[k].learn(size * opinions, size * self.preparation.in_far_units(k, y))
+        if not self.preparation.faults[k]:
+            self.mixtures[k].learn(size * opinions, size * self.preparation.in_far_units(k, y))
         self.quantiles[k].learn(y - self.preparation.restored(k, mixed), ([], 0))
         self.cautions[k].learn(1, was_given=False)
 
@@ -278,9 +279,10 @@ class Committee:
             then.targets = said.targets
             target, mixed, size = then.in_far_units(k, value), said.mixed[k], then.size(k)
             if not outgrown:
-                self.mixtures[k].learn(
-                    size * said.opinions[k], size * target, size * said.layers[k], size * mixed
-                )
+                if not self.preparation.faults[k]:
+                    self.mixtures[k].learn(
+                        size * said.opinions[k], size * target, size * said.layers[k], size * mixed
+                    )
                 self.quantiles[k].learn(value - then.restored(k, mixed), said.quantiles[k])
                 self.cautions[k].learn(said.ages[k], was_given=True)
             errors = (np.append(said.opinions[k], mixed) - target) ** 2

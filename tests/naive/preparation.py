@@ -86,8 +86,13 @@ class Preparation:
         return clamp(known, -LARGEST_UNSCALED, LARGEST_UNSCALED)
 
     def label(self, y, row=-1):
-        """Let the targets of a row count, then give them as networks see them; an unknown one stays NaN."""
+        """Let the targets of a row count, then give them as networks see them; NaN if unknown or a fault."""
+        self.faults = [
+            self.scales_targets and target.is_fault(value)
+            for target, value in zip(self.targets, y, strict=True)
+        ]
         self.renewed = [target.observe(value) for target, value in zip(self.targets, y, strict=True)]
+        y = np.where(self.faults, np.nan, y)
         for shown, value in zip(self.shown, y, strict=True):
             shown.observe(value, row if row >= 0 else len(self.known) + row)
         self.known[row] = y

@@ -7,6 +7,7 @@ LARGEST_STANDARDISED = 10.0
 LARGEST_STEP = 20.0
 SURPRISING = 50.0
 LARGEST_BELIEVED = 1000.0
+UNBELIEVABLE = 1e6
 MEMORY = 10_000
 
 
@@ -76,19 +77,60 @@ class Scaler:
 class Regime(Scaler):
     """A column that may jump for good: after five values in a row out of reach, their mean and spread count.
 
-    The spread does not fall below that before the surprises.
+    The spread does not fall below that before the surprises. A value a million deviations away is a fault and
+    teaches nothing, unless there were 200 already, or a fifth of the values; that number fades.
+
+    After 500 values without one, a surprise begins a stretch; what counted before it is usual. It ends
+    with five usual values in a row: if it had 30 and the spread is more than five times the usual one, what
+    was usual counts again. After 200 values it is no stretch but a new regime.
     """
 
     def __init__(self):
         super().__init__()
         self.surprises = Scaler()
         self.usual_var = 0.0
+        self.faults = 0.0
+        self.usual = Scaler()
+        self.stretch = self.fitting = self.calm = 0
+
+    def is_fault(self, value):
+        """Whether a value teaches nothing."""
+        beyond_reason = self.varies and abs(value - self.mean) > UNBELIEVABLE * self.sd
+        return beyond_reason and self.faults + 1 <= min(self.n / 5, 200)
 
     def observe(self, value):
         """Take one value in; whether a new regime is adopted."""
         if math.isnan(value):
             return False
+        if self.is_fault(value):
+            self.faults += 1
+            return False
+        self.faults -= self.faults / MEMORY
         surprising = self.varies and abs(value - self.mean) > SURPRISING * self.sd
+        if surprising and self.stretch == 0 and self.calm >= 500:
+            self.usual.n, self.usual.mean, self.usual.var = self.n, self.mean, self.var
+            self.stretch = 1
+        elif self.stretch > 0:
+            self.stretch += 1
+        self.calm = 0 if surprising else self.calm + 1
+        renewed = self.adopt_surprises(value, surprising=surprising)
+        return (self.stretch > 0 and self.is_back_to_usual(value)) or renewed
+
+    def is_back_to_usual(self, value):
+        """Follow a stretch; whether what was usual before it counts again."""
+        usual = self.usual
+        self.fitting = self.fitting + 1 if abs(value - usual.mean) <= 8 * usual.sd else 0
+        back = self.fitting == 5 and self.stretch >= 30 and self.sd > 5 * usual.sd
+        if back:
+            self.n, self.mean, self.var = usual.n, usual.mean, usual.var
+            self.surprises = Scaler()
+        if self.fitting == 5 or self.stretch == 200:
+            self.usual = Scaler()
+            self.stretch = self.fitting = self.calm = 0
+        return back
+
+    def adopt_surprises(self, value, *, surprising):
+        """Let a value count; whether a new regime is adopted."""
         before = self.var
         super().observe(value)
         if not surprising:
@@ -102,4 +144,5 @@ class Regime(Scaler):
         self.n, self.mean = 5, self.surprises.mean
         self.var = max(self.surprises.var, self.usual_var)
         self.surprises = Scaler()
+        self.faults = 0.0
         return True

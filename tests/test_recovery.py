@@ -1,0 +1,110 @@
+"""What an absurd stretch leaves behind: nothing, if it is beyond all reason; else little, and not long."""
+
+import numpy as np
+import pytest
+
+from elman import Committee, OnlineRNN
+from inside import arrays, sized
+from small_committees import LINEAR, SERIES, SIMPLE, WINDOW, oracle, small, stream
+
+BEFORE, STRETCH, AFTER = 1000, 100, 5000
+MODELS = {"Committee": lambda: Committee(size="small"), "OnlineRNN": lambda: OnlineRNN(seed=1)}
+BEYOND_REASON = {
+    "giant features": lambda X, y: (1e12 * X, y),
+    "giant targets": lambda X, y: (X, 1e12 * y),
+    "gigantic": lambda X, y: (1e300 * X, -1e300 * y),
+    "constant giants": lambda X, y: (0 * X + 1e9, 0 * y - 1e9),
+}
+
+
+def a_hundred_times_larger(X, y):
+    return 100 * X, 100 * y
+
+
+def usual_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(BEFORE + STRETCH + AFTER, 3))
+    return X, np.tanh(X[:, 0]) + 0.5 * np.roll(X[:, 1], 1) + 0.3 * rng.normal(size=len(X))
+
+
+def squared_errors(model, change=None):
+    """Of the rows after the stretch."""
+    (X, y), stretch, after = usual_rows(), slice(BEFORE, BEFORE + STRETCH), slice(BEFORE + STRETCH, None)
+    model.run(X[:BEFORE], y[:BEFORE])
+    if change is not None:
+        model.run(*change(X[stretch], y[stretch]))
+    return (model.run(X[after], y[after]) - y[after]) ** 2
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("stretch", BEYOND_REASON)
+def test_a_stretch_beyond_all_reason_leaves_nothing_behind(stretch, model):
+    usual = squared_errors(MODELS[model]())
+    errors = squared_errors(MODELS[model](), BEYOND_REASON[stretch])
+    assert errors.mean() <= 1.5 * usual.mean()
+    assert errors[:20].max() <= 1.5 * usual.max()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_after_larger_rows_the_former_scale_is_back_in_five_rows(model):
+    usual = squared_errors(MODELS[model]())
+    errors = squared_errors(MODELS[model](), a_hundred_times_larger)
+    assert errors[:5].mean() > 10 * usual.mean()  # nobody can know yet
+    assert errors[5:].mean() <= 1.5 * usual[5:].mean()
+
+
+@pytest.mark.parametrize("change", [lambda y: y + 1e9, lambda y: 1e9 * y], ids=["level", "unit"])
+def test_what_comes_for_good_is_adopted_after_two_hundred_rows(change):
+    X, y = usual_rows()
+    usual = Committee(size="small").run(X, y) - y
+    model = Committee(size="small")
+    model.run(X[:BEFORE], y[:BEFORE])
+    y = change(y[BEFORE:])
+    errors = (model.run(X[BEFORE:], y) - y) / y.std()
+    # 200 faults, five surprises, and some rows to learn what the past targets are now.
+    assert np.mean(errors[600:] ** 2) <= 1.5 * np.mean(usual[BEFORE + 600 :] ** 2) / usual_rows()[1].var()
+
+
+def test_faults_now_and_then_are_never_believed():
+    X, y = usual_rows()
+    y[100::97] = 1e12
+    assert np.abs(Committee(size="small").run(X, y)).max() < 10
+
+
+def spoiled(n_features=3):
+    """Rows with unknown targets, a few faults, and a stretch that is surprising but not absurd."""
+    X, y = stream(660, n_features, missing=0.05)
+    X[100:110, 1] = 1e12
+    y[105:115] = -1e9
+    X[560:620] *= 100
+    y[560:620] *= 100
+    y[640] = 1e12
+    return X, y
+
+
+@pytest.mark.parametrize("members", [[LINEAR, WINDOW], [LINEAR, *SIMPLE, *SERIES]], ids=["nets", "series"])
+def test_faults_and_the_return_to_what_was_usual_follow_the_oracle(members):
+    X, y = spoiled()
+    model = sized(small(members), 3)
+    expected = oracle(model)
+    answers = expected.run(X, y)[0].ravel()
+    np.testing.assert_allclose(model.run(X, y), answers, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(model._native.standing()[0], expected.weights, atol=1e-6)
+    target = expected.preparation.targets[0]
+    faults, *usual, stretch, fitting, calm = arrays(model)["target_fine_stretches"].ravel()[4:]
+    assert (faults, stretch, fitting) == (pytest.approx(target.faults), target.stretch, target.fitting)
+    assert (calm, usual[0]) == (target.calm, target.usual.n)
+    assert target.faults > 0.9  # the last one
+    assert 0 < target.calm < 40  # since the return
+    assert target.n > 500  # as many as were usual
+
+
+def test_a_model_goes_on_in_the_midst_of_a_stretch():
+    X, y = spoiled()
+    whole = Committee(size="small").run(X, y)
+    model = Committee(size="small")
+    parts = []
+    for first, last in ((0, 107), (107, 600), (600, 622), (622, 660)):
+        parts.append(model.run(X[first:last], y[first:last]))
+        model = Committee.from_bytes(model.to_bytes())
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
