@@ -10,7 +10,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-import elman.models._model
+import elman.models._compiled
 import naive
 from elman import OnlineRNN, _core
 from elman.configuration.cells import Cell, Linear
@@ -95,7 +95,7 @@ def of_every_build(make, dtypes=("float64", "float32")):
     """What make(dtype) returns, in every dtype and by every build that this machine can run."""
     models = []
     for dtype, build in itertools.product(dtypes, _core.supported()):
-        with mock.patch.object(elman.models._model, "core", _core.build(build)):
+        with mock.patch.object(elman.models._compiled, "core", _core.build(build)):
             models.append(make(dtype))
     return models
 

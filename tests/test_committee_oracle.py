@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-import elman.models._model
+import elman.models._compiled
 import naive
 from elman import _core
 from inside import arrays, sized, write
@@ -124,7 +124,7 @@ def test_every_output_is_answered_as_by_a_committee_of_its_own():
 
 @pytest.mark.parametrize("build", _core.supported())
 def test_every_build_follows_the_oracle(build, monkeypatch):
-    monkeypatch.setattr(elman.models._model, "core", _core.build(build))
+    monkeypatch.setattr(elman.models._compiled, "core", _core.build(build))
     X, y = stream(150, 3, 2, missing=0.1)
     model = sized(small(), 3, 2)
     expected = oracle(model)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import elman.models._model
+import elman.models._compiled
 from elman import SRNN, WOGD, Committee, Linear, OnlineRNN
 from elman.runs import StateFile
 
@@ -108,7 +108,7 @@ MODELS = {
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
 @pytest.mark.parametrize(("make", "learned"), MODELS.values(), ids=MODELS)
 def test_whatever_step_in_the_core_fails_the_model_is_unchanged(make, learned, operation, monkeypatch):
-    core = elman.models._model.core
+    core = elman.models._compiled.core
 
     def tried(at):
         faults = Faults(MemoryError(), at)
@@ -126,7 +126,7 @@ def test_whatever_step_in_the_core_fails_the_model_is_unchanged(make, learned, o
                 return Faulty(faults, core.Model(**options))
 
         with monkeypatch.context() as patched:
-            patched.setattr(elman.models._model, "core", Core())
+            patched.setattr(elman.models._compiled, "core", Core())
             if model._native is not None:
                 model._native = Faulty(faults, model._native)
             try:
