@@ -46,7 +46,8 @@ KINDS: dict[str, list[dict[str, Any]]] = {
 
 def names() -> list[str]:
     folder = Path(os.environ.get("ELMAN_DATA", "")) / "nab"
-    return [*accuracy.STREAMS, *sorted(str(path) for path in folder.glob("*.csv.gz"))]
+    files = {path.name.removesuffix(".csv.gz"): str(path) for path in sorted(folder.glob("*.csv.gz"))}
+    return [*(name for name in accuracy.STREAMS if name not in files), *files.values()]
 
 
 @cache
