@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -87,31 +88,27 @@ struct Moments {
 // they used to be, one cannot tell from the new spread that they are, and it would fade for thousands of
 // rows.
 struct Regime {
-  static constexpr double kConvinced = 5;
+  static constexpr int kConvinced = 5;
   static constexpr double kSurprising = 50;     // in standard deviations
   static constexpr double kUnbelievable = 1e6;  // in standard deviations
   static constexpr double kMostFaults = 200;    // a fifth of the values before, if these are fewer
   static constexpr double kValuesPerFault = 5;
-  static constexpr double kUsual = 8;          // in standard deviations of what is usual
-  static constexpr double kFarLarger = 5;      // a spread is than the usual one, if it matters
-  static constexpr double kEstablished = 500;  // values without a surprise: then there is something usual
-  static constexpr double kShortest = 30;      // stretch to return from; shorter ones are bursts
-  static constexpr double kLongest = 200;      // stretch; then it is no stretch but a new regime
+  static constexpr double kUsual = 8;       // in standard deviations of what is usual
+  static constexpr double kFarLarger = 5;   // a spread is than the usual one, if it matters
+  static constexpr int kEstablished = 500;  // values without a surprise: then there is something usual
+  static constexpr int kShortest = 30;      // stretch to return from; shorter ones are bursts
+  static constexpr int kLongest = 200;      // stretch; then it is no stretch but a new regime
 
-  Moments moments, surprises;
-  double usual_variance = 0;  // before the surprises, in fine units
-  double faults = 0;          // values beyond all reason; they fade with the memory of the moments
+  // Every column of every model has one: what is small takes little room.
+  Moments moments;
   Moments usual;              // as they were before the present stretch of surprises, if there is one
-  double stretch = 0;         // how many values it has, 0 if there is none
-  double fitting = 0;         // its last values that are usual
-  double calm = 0;            // values since the last surprise or stretch, up to `kEstablished`
-
-  bool is_possible() const {
-    return moments.is_possible() && surprises.is_possible() &&
-           Moments::is_possible_variance(usual_variance) && faults >= 0 && faults <= kMostFaults &&
-           usual.is_possible() && stretch >= 0 && stretch <= kLongest && fitting >= 0 && fitting <= stretch &&
-           calm >= 0 && calm <= kEstablished;
-  }
+  double surprise = 0;        // mean of the present surprises
+  double fine_spread = 0;     // their variance, in fine units
+  double usual_variance = 0;  // before them, in fine units
+  float faults = 0;           // values beyond all reason; they fade with the memory of the moments
+  std::uint16_t surprises = 0, stretch = 0;  // how many there are in a row, and in the stretch
+  std::uint16_t fitting = 0;                 // the last values of the stretch that are usual
+  std::uint16_t calm = 0;  // values since the last surprise or stretch, up to `kEstablished`
 
   // Whether a value is a fault that teaches nothing.
   bool is_fault(double value) const {
@@ -127,11 +124,11 @@ struct Regime {
       faults += 1;
       return false;
     }
-    if (faults > 0) faults -= faults / Moments::kMemory;
+    if (faults > 0) faults -= faults / float(Moments::kMemory);
     const bool begins = surprising && stretch == 0 && calm == kEstablished;
     if (begins) usual = moments;
     if (begins || stretch > 0) stretch += 1;
-    calm = surprising ? 0 : std::min(calm + 1, kEstablished);
+    calm = surprising ? 0 : std::min<int>(calm + 1, kEstablished);
     const bool renewed = adopt_surprises(value, surprising);
     return (stretch > 0 && is_back_to_usual(value)) || renewed;
   }
@@ -140,16 +137,20 @@ struct Regime {
   bool adopt_surprises(double value, bool surprising) {
     if (!surprising) {
       moments.observe(value);
-      surprises = {};
+      forget_surprises();
       return false;
     }
-    if (surprises.count == 0) usual_variance = moments.fine_variance;
+    if (surprises == 0) usual_variance = moments.fine_variance;
     moments.observe(value);
-    surprises.observe(value);
-    if (surprises.count < kConvinced) return false;
+    Moments present{double(surprises), surprise, fine_spread};
+    present.observe(value);
+    surprises += 1;
+    surprise = present.mean;
+    fine_spread = present.fine_variance;
+    if (surprises < kConvinced) return false;
     // A few values that happen to lie close together do not say that the spread has become small.
-    moments = {kConvinced, surprises.mean, std::max(surprises.fine_variance, usual_variance)};
-    surprises = {};
+    moments = {double(kConvinced), surprise, std::max(fine_spread, usual_variance)};
+    forget_surprises();
     faults = 0;
     return true;
   }
@@ -161,7 +162,7 @@ struct Regime {
     const bool back = over && stretch >= kShortest && moments.deviation() > kFarLarger * usual.deviation();
     if (back) {
       moments = usual;
-      surprises = {};
+      forget_surprises();
     }
     if (over || stretch == kLongest) {
       usual = {};
@@ -170,8 +171,56 @@ struct Regime {
     return back;
   }
 
+  void forget_surprises() {
+    surprises = 0;
+    surprise = fine_spread = 0;
+  }
+
   bool is_surprising(double value) const {
     return moments.varies() && std::abs(value - moments.mean) > kSurprising * moments.deviation();
+  }
+};
+
+// A regime as the numbers that are kept of it.
+struct RegimeNumbers {
+  Moments moments, surprises;
+  double usual_variance = 0, faults = 0;
+  Moments usual;
+  double stretch = 0, fitting = 0, calm = 0;
+
+  RegimeNumbers() = default;
+  explicit RegimeNumbers(const Regime& from)
+      : moments(from.moments),
+        surprises{double(from.surprises), from.surprise, from.fine_spread},
+        usual_variance(from.usual_variance),
+        faults(from.faults),
+        usual(from.usual),
+        stretch(from.stretch),
+        fitting(from.fitting),
+        calm(from.calm) {}
+
+  bool are_possible() const {
+    return moments.is_possible() && surprises.is_possible() && surprises.count <= Regime::kConvinced &&
+           Moments::is_possible_variance(usual_variance) && faults >= 0 && faults <= Regime::kMostFaults &&
+           usual.is_possible() && is_count(stretch, Regime::kLongest) && is_count(fitting, stretch) &&
+           is_count(calm, Regime::kEstablished);
+  }
+  Regime regime() const {
+    return {.moments = moments,
+            .usual = usual,
+            .surprise = surprises.mean,
+            .fine_spread = surprises.fine_variance,
+            .usual_variance = usual_variance,
+            .faults = float(faults),
+            .surprises = std::uint16_t(surprises.count),
+            .stretch = std::uint16_t(stretch),
+            .fitting = std::uint16_t(fitting),
+            .calm = std::uint16_t(calm)};
+  }
+
+ private:
+  static bool is_count(double value, double most) {
+    return value >= 0 && value <= most && value == std::floor(value);
   }
 };
 
@@ -179,8 +228,9 @@ struct Regime {
 inline void exchange_regimes(Archive& archive, const std::string& kind, const Axis& axis,
                              std::vector<Regime>& regimes) {
   constexpr std::size_t n = 14, of_moments = 3, of_surprises = 4;
-  static_assert(sizeof(Regime) == n * sizeof(double) && sizeof(Moments) == of_moments * sizeof(double));
-  double* data = reinterpret_cast<double*>(regimes.data());
+  static_assert(sizeof(RegimeNumbers) == n * sizeof(double));
+  std::vector<RegimeNumbers> numbers(regimes.begin(), regimes.end());
+  double* data = reinterpret_cast<double*>(numbers.data());
   const bool former =
       archive.has_part(kind + "_moments", false);  // whose variances are in the column's units
   const std::string name = former ? kind : kind + "_fine";
@@ -189,12 +239,14 @@ inline void exchange_regimes(Archive& archive, const std::string& kind, const Ax
     archive.array(name + "_surprises", data + of_moments, axis, {"moment", of_surprises}, n);
   else
     archive.array(name + "_stretches", data + of_moments, axis, {"moment", n - of_moments}, n);
-  for (Regime& regime : regimes) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    RegimeNumbers& each = numbers[i];
     if (former)
       for (double* variance :
-           {&regime.moments.fine_variance, &regime.surprises.fine_variance, &regime.usual_variance})
+           {&each.moments.fine_variance, &each.surprises.fine_variance, &each.usual_variance})
         *variance *= Moments::kFine * Moments::kFine;
-    archive.require(regime.is_possible(), "the moments of a column are out of range");
+    archive.require(each.are_possible(), "the moments of a column are out of range");
+    regimes[i] = each.regime();
   }
 }
 

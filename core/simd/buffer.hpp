@@ -41,14 +41,15 @@ class Buffer {
   // Many models have many small arrays: these are aligned by the allocator, which wastes little; smaller ones
   // no more than it aligns anything. Memory of large ones comes from the system when it is written to, which
   // an allocator that aligns and fills with zeros would do at once.
-  static constexpr std::size_t kAlignment = 64, kSmall = 256, kLarge = 1 << 16;
+  static constexpr std::size_t kAlignment = 64, kSmall = 2048, kLarge = 1 << 16;
   struct Free {
     void operator()(void* p) const { std::free(p); }
   };
   static void* allocate(std::size_t size) {
     if (size > (std::numeric_limits<std::size_t>::max() - kAlignment) / sizeof(T)) throw std::bad_alloc();
     const std::size_t bytes = size * sizeof(T);
-    void* block = bytes < kSmall   ? std::calloc(bytes + (bytes == 0), 1)
+    if (bytes == 0) return nullptr;
+    void* block = bytes < kSmall   ? std::calloc(bytes, 1)
                   : bytes < kLarge ? std::aligned_alloc(kAlignment, padded(bytes))
                                    : std::calloc(bytes + kAlignment, 1);
     if (block == nullptr) throw std::bad_alloc();

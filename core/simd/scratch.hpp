@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
 
 #include "simd/buffer.hpp"
 
@@ -16,6 +19,7 @@ struct ScratchBlock {
   std::size_t bytes;
 };
 inline constinit thread_local ScratchBlock scratch_block{nullptr, 0};
+inline constexpr std::size_t kScratchAlignment = 64;
 }  // namespace detail
 
 // An array in the block. What it holds is lost when another model is called, and is anything at first.
@@ -23,16 +27,28 @@ template <class T>
 class Scratch {
  public:
   Scratch() = default;
-  Scratch(std::size_t offset, std::size_t size) : offset_(offset), size_(size) {}
+  // `offset` is a multiple of the alignment.
+  Scratch(std::size_t offset, std::size_t size)
+      : offset_(narrow(offset / detail::kScratchAlignment)), size_(narrow(size)) {}
 
-  T* data() const { return reinterpret_cast<T*>(detail::scratch_block.data + offset_); }
+  T* data() const {
+    return reinterpret_cast<T*>(detail::scratch_block.data +
+                                std::size_t(offset_) * detail::kScratchAlignment);
+  }
   std::size_t size() const { return size_; }
   T* begin() const { return data(); }
   T* end() const { return data() + size_; }
   T& operator[](std::size_t i) const { return data()[i]; }
 
  private:
-  std::size_t offset_ = 0, size_ = 0;
+  // A model has dozens of these.
+  static std::uint32_t narrow(std::size_t n) {
+    if (n > std::numeric_limits<std::uint32_t>::max()) throw std::bad_alloc();
+    return std::uint32_t(n);
+  }
+
+  std::uint32_t offset_ = 0;  // in units of the alignment
+  std::uint32_t size_ = 0;
 };
 
 // Which arrays a model has there, one behind the other.
@@ -41,7 +57,8 @@ class ScratchPlan {
   template <class T>
   Scratch<T> place(std::size_t size) {
     const Scratch<T> placed(bytes_, size);
-    bytes_ += (size * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
+    bytes_ += (size * sizeof(T) + detail::kScratchAlignment - 1) / detail::kScratchAlignment *
+              detail::kScratchAlignment;
     return placed;
   }
 
@@ -53,8 +70,6 @@ class ScratchPlan {
   std::size_t bytes() const { return bytes_; }
 
  private:
-  static constexpr std::size_t kAlignment = 64;
-
   static void grow(std::size_t bytes) {
     static thread_local Buffer<std::byte> owner;
     owner = Buffer<std::byte>(bytes);
