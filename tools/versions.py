@@ -1,11 +1,12 @@
 """Try elman with the lowest versions that it declares and with the newest: `python tools/versions.py`.
 
 Every environment is fresh. What is tried is the last commit: it is built with the lowest versions of what
-builds it or with the newest, and its tests run against the installed package. `--python` names another
-interpreter than the newest on the path. All versions come out of `pyproject.toml`:
+builds it or with the newest, and its tests run against the installed package. The lowest are tried on the
+oldest Python that elman allows, the newest on the newest on the path; `--python` names another. All versions
+come out of `pyproject.toml`:
 
-    python tools/versions.py                            lowest and newest, on the newest Python at hand
-    python tools/versions.py --python python3.11 lowest tests/test_cli.py
+    python tools/versions.py                            lowest and newest
+    python tools/versions.py --python python3.12 newest tests/test_cli.py
 
 River wants a newer NumPy than elman does, so its lowest version is tried in an environment of its own with
 the lowest NumPy that it takes.
@@ -39,16 +40,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("which", nargs="?", choices=["lowest", "newest", "both"], default="both")
     parser.add_argument("tests", nargs="*", help="what pytest runs; all tests if not said")
-    parser.add_argument("--python", default=newest_python(), help="the interpreter; %(default)s if not said")
+    parser.add_argument("--python", help="the interpreter; one that fits if not said")
     asked = parser.parse_args()
     for which in ("lowest", "newest") if asked.which == "both" else (asked.which,):
         with tempfile.TemporaryDirectory() as scratch:
-            attempt(which, asked.python, asked.tests or ["tests"], Path(scratch))
+            attempt(which, asked.python or python_for(which), asked.tests or ["tests"], Path(scratch))
 
 
-def newest_python() -> str:
-    """Return the newest interpreter of those that can be found and that elman allows."""
-    found = (shutil.which(f"python3.{minor}") for minor in range(30, 10, -1))
+def python_for(which: str) -> str:
+    """Return the oldest or the newest interpreter of those that can be found and that elman allows."""
+    minors = range(11, 31)
+    found = (shutil.which(f"python3.{minor}") for minor in (minors if which == "lowest" else minors[::-1]))
     return next((path for path in found if path and works(path)), sys.executable)
 
 
