@@ -92,6 +92,13 @@ def check_command(words):
     assert [word for word in words if word.startswith("--") and word.split("=")[0] not in known] == []
 
 
+def test_the_tests_that_the_pages_name_exist():
+    named = {each for page in PAGES for each in re.findall(r"`(test_\w+)::(test_\w+)`", page.read_text())}
+    assert named
+    for module, name in sorted(named):
+        assert f"def {name}(" in (ROOT / "tests" / f"{module}.py").read_text(), f"{module}::{name}"
+
+
 def test_a_wrong_page_would_be_noticed():
     assert_alike("error 0.20\n", "error 0.21\n")
     with pytest.raises(AssertionError):
