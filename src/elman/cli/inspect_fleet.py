@@ -33,7 +33,8 @@ def inspect_fleet(path: Path, *, as_object: bool) -> None:
     headline(out, str(path), f"a fleet of {found.pattern['kind']}, {len(rows):,} keys, {sum(rows):,} rows")
     if not rows:
         return
-    tell(out, f"  rows of a key: {min(rows):,} to {max(rows):,}", "dim")
+    most = f" to {max(rows):,}" if max(rows) > min(rows) else ""
+    tell(out, f"  rows of a key: {min(rows):,}{most}", "dim")
     tell(
         out,
         f"  state of a key: {found.state_bytes / len(rows):,.0f} bytes, of all {found.state_bytes:,}",
