@@ -301,6 +301,41 @@ def test_a_replay_row_by_row(path):
     assert rows_of(keys, "key0").size > 0
 
 
+def test_a_full_disk_leaves_the_last_save_and_nothing_goes_on_without_it(path):
+    keys, X, y = long_stream()
+    parts = [slice(i, i + 200) for i in range(0, 2000, 200)]
+    memory = Fleet(small_filter())
+    expected = np.concatenate([memory.run(keys[part], X[part], y[part]) for part in parts])
+
+    def learn(fleet):
+        return np.concatenate([fleet.run(keys[part], X[part], y[part]) for part in parts])
+
+    def fill_the_disk():
+        with Fleet.open(path, small_filter(), max_in_memory=20) as fleet:
+            fleet.run(keys[:200], X[:200], y[:200])
+            fleet.save()
+            database = fleet._home._file._database
+            pages = database.execute("PRAGMA page_count").fetchone()[0]
+            database.execute(f"PRAGMA max_page_count = {pages + 3}")
+            learn(fleet)
+
+    with pytest.raises(OSError, match="disk is full; what was learned since the last save is not kept"):
+        fill_the_disk()
+    assert sum(entry.rows for entry in contents(path).entries) == 200
+
+    with Fleet.open(path, small_filter(), max_in_memory=20) as fleet:
+        fleet._home._file._database.execute("PRAGMA max_page_count = 1")  # no more than there are
+        for _ in range(2):  # the second time for what has left memory and is lost
+            with pytest.raises(OSError, match="open the fleet again"):
+                fleet.run(keys, X, y)
+        with pytest.raises(OSError, match="open the fleet again"):
+            fleet.close()
+
+    with Fleet.open(path, replay=True) as fleet:
+        answers = learn(fleet)
+    assert expected[200:].tobytes() == answers[200:].tobytes()
+
+
 def test_inspect_shows_keys_rows_errors_and_the_worst_ten(path):
     keys, X, y = stream(900, 15)
     with Fleet.open(path, OnlineRNN(SRNN(3), seed=1)) as fleet:

@@ -35,7 +35,8 @@ class Entry(NamedTuple):
 class FleetFile:
     """A database that belongs to one process as long as it is open; others may read it meanwhile.
 
-    Everything that is written between two calls of `commit` is there after a crash, or none of it.
+    Everything that is written between two calls of `commit` is there after a crash, or none of it. So it is
+    when something cannot be written, as on a full disk; then the file must be opened again.
 
     Parameters
     ----------
@@ -50,6 +51,7 @@ class FleetFile:
         self._path = Path(os.path.realpath(path))
         self._lock = self._path.with_name(f".{self._path.name}.lock")
         self._process = os.getpid()
+        self._given_up: str | None = None
         with self._named_errors():
             self._descriptor = lock.acquire(self._lock)
         try:
@@ -138,7 +140,8 @@ class FleetFile:
         if self._process != os.getpid():
             return
         try:
-            self._do("COMMIT" if commit else "ROLLBACK")
+            if commit:
+                self._do("COMMIT")
         finally:
             with suppress(sqlite3.Error):
                 self._database.close()
@@ -147,7 +150,21 @@ class FleetFile:
     def _do(self, statement: str, values: Iterable[Any] = ()) -> sqlite3.Cursor:
         self._check_process()
         with self._named_errors():
-            return self._database.execute(statement, tuple(values))
+            if self._given_up is not None:
+                raise OSError(errno.EIO, self._given_up)
+            try:
+                return self._database.execute(statement, tuple(values))
+            except sqlite3.Error as error:
+                self._give_up(error)
+                raise
+
+    def _give_up(self, error: sqlite3.Error) -> None:
+        """SQLite ends a transaction that cannot be written, with models in it that left memory since."""
+        if self._database.in_transaction:
+            return
+        lost = "what was learned since the last save is not kept; open the fleet again"
+        self._given_up = f"SQLite says: {error}; {lost}"
+        raise OSError(errno.EIO, self._given_up) from error
 
     def _check_process(self) -> None:
         if self._process != os.getpid():
