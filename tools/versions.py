@@ -9,7 +9,7 @@ come out of `pyproject.toml`:
     python tools/versions.py --python python3.12 newest tests/test_cli.py
 
 River wants a newer NumPy than elman does, so its lowest version is tried in an environment of its own with
-the lowest NumPy that it takes.
+the lowest NumPy that it takes; Spark, which wants an older pandas, is in one of its own always.
 """
 
 from __future__ import annotations
@@ -30,9 +30,14 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)(?:\[[^]]*\])?(?:>=(?P<lowest>[0-9.]+))?")
-APART = {"river": ["numpy"]}
-"""Extras whose library wants newer versions of these than elman does."""
-TESTED_APART = {"river": ["tests/test_integrations_river.py", "tests/test_learner.py"]}
+APART = {"lowest": {"river": ["numpy"], "spark": []}, "newest": {"spark": []}}
+"""Extras in an environment of their own, each with those whose lowest version it wants to be newer."""
+TESTED_APART = {
+    "river": ["tests/test_integrations_river.py", "tests/test_learner.py"],
+    "spark": ["tests/test_integrations_spark.py"],
+}
+FROM_SOURCE = "pyspark"
+"""Has no wheels, and nothing to compile."""
 
 
 def main() -> None:
@@ -67,18 +72,22 @@ def attempt(which: str, python: str, tests: list[str], scratch: Path) -> None:
     source = scratch / "source"
     call(["git", "clone", "--quiet", ROOT, source])
     wheel = build(python, source, scratch, project["build-system"]["requires"] if pins else [])
-    extras = sorted(project["project"]["optional-dependencies"].keys() - {"docs", "test"})
-    together = [extra for extra in extras if extra not in APART] if pins else extras
-    others = {name: pin for name, pin in pins.items() if name not in APART}
+    offered = project["project"]["optional-dependencies"]
+    apart = APART[which]
+    together = sorted(offered.keys() - {"docs", "test"} - apart.keys())
+    alone = {pinned(each)[0] for extra in apart for each in offered[extra]} - {
+        pinned(each)[0] for extra in (*together, "test") for each in offered[extra]
+    }
+    others = [pin for name, pin in pins.items() if name not in alone]
     environment = venv(python, scratch / "together")
-    install(
-        environment, f"{wheel}[{','.join(together)}]", *others.values(), *(() if pins else test_only(project))
-    )
-    run_tests(environment, source, tests, ignored=list(APART) if pins else [])
-    for extra in APART if pins else ():
+    install(environment, f"{wheel}[{','.join(together)}]", *others, *test_only(project))
+    run_tests(environment, source, tests, ignored=list(apart))
+    for extra, relaxed in apart.items():
         environment = venv(python, scratch / extra)
-        install(environment, f"{wheel}[{','.join(together)}]", pins[extra], *test_only(project))
-        install(environment, *(wanted_by(environment, extra, name) for name in APART[extra]))
+        own = [pins[pinned(each)[0]] for each in offered[extra]] if pins else []
+        install(environment, f"{wheel}[{','.join([*together, extra])}]", *own, *test_only(project))
+        for name in relaxed if pins else ():
+            install(environment, wanted_by(environment, extra, name))
         run_tests(environment, source, TESTED_APART[extra])
 
 
@@ -128,7 +137,8 @@ def venv(python: str, folder: Path) -> Path:
 
 def install(environment: Path, *requirements: str) -> None:
     """Install wheels only: a version that would have to be compiled is not tried."""
-    call([environment, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", *requirements])
+    wheels = ["--only-binary", ":all:", "--no-binary", FROM_SOURCE]
+    call([environment, "-m", "pip", "install", "--quiet", *wheels, *requirements])
 
 
 def wanted_by(environment: Path, library: str, name: str) -> str:
