@@ -9,7 +9,8 @@ come out of `pyproject.toml`:
     python tools/versions.py --python python3.12 newest tests/test_cli.py
 
 River wants a newer NumPy than elman does, so its lowest version is tried in an environment of its own with
-the lowest NumPy that it takes; Spark, which wants an older pandas, is in one of its own always.
+the lowest NumPy that it takes, and so is what tries the service's pages; Spark, which wants an older pandas,
+is in one of its own always.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)(?:\[[^]]*\])?(?:>=(?P<lowest>[0-9.]+))?")
-APART = {"lowest": {"river": ["numpy"], "spark": []}, "newest": {"spark": []}}
+APART = {"lowest": {"river": ["numpy"], "spark": [], "pages": []}, "newest": {"spark": []}}
 """Extras in an environment of their own, each with those whose lowest version it wants to be newer."""
 TESTED_APART = {
     "river": ["tests/test_integrations_river.py", "tests/test_learner.py"],
     "spark": ["tests/test_integrations_spark.py"],
+    "pages": ["tests/test_serve_page.py", "tests/test_serve_schema.py"],
 }
 FROM_SOURCE = "pyspark"
 """Has no wheels, and nothing to compile."""

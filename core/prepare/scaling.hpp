@@ -98,6 +98,7 @@ struct Regime {
   static constexpr int kEstablished = 500;  // values without a surprise: then there is something usual
   static constexpr int kShortest = 30;      // stretch to return from; shorter ones are bursts
   static constexpr int kLongest = 200;      // stretch; then it is no stretch but a new regime
+  static constexpr double kSure = 8;        // log of how much likelier the last values are if they are usual
 
   // Every column of every model has one: what is small takes little room.
   Moments moments;
@@ -158,8 +159,10 @@ struct Regime {
   // Follows a stretch. True if what was usual before it is adopted again.
   bool is_back_to_usual(double value) {
     fitting = std::abs(value - usual.mean) <= kUsual * usual.deviation() ? fitting + 1 : 0;
-    const bool over = fitting == kConvinced;
-    const bool back = over && stretch >= kShortest && moments.deviation() > kFarLarger * usual.deviation();
+    // Each value that is usual would be a coincidence, by the ratio of the spreads, were the stretch to go on.
+    const double ratio = moments.deviation() / usual.deviation();
+    const bool back = stretch >= kShortest && ratio > kFarLarger && fitting * std::log(ratio) > kSure;
+    const bool over = back || fitting == kConvinced;
     if (back) {
       moments = usual;
       forget_surprises();

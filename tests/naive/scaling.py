@@ -120,11 +120,12 @@ class Regime(Scaler):
         """Follow a stretch; whether what was usual before it counts again."""
         usual = self.usual
         self.fitting = self.fitting + 1 if abs(value - usual.mean) <= 8 * usual.sd else 0
-        back = self.fitting == 5 and self.stretch >= 30 and self.sd > 5 * usual.sd
+        ratio = self.sd / usual.sd
+        back = self.stretch >= 30 and ratio > 5 and self.fitting * math.log(ratio) > 8
         if back:
             self.n, self.mean, self.var = usual.n, usual.mean, usual.var
             self.surprises = Scaler()
-        if self.fitting == 5 or self.stretch == 200:
+        if back or self.fitting == 5 or self.stretch == 200:
             self.usual = Scaler()
             self.stretch = self.fitting = self.calm = 0
         return back
