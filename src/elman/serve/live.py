@@ -22,7 +22,7 @@ from elman.serve.pupil import Pupil
 from elman.serve.replies import Answers
 from elman.serve.rows import Rows
 from elman.serve.setups import Setup
-from elman.serve.store import Answered, Logged
+from elman.serve.store import Answered, DamagedError, Logged
 from elman.serve.writer import Holder, Write
 
 if TYPE_CHECKING:
@@ -38,9 +38,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger("elman.serve")
 
 _ROWS_AT_ONCE = 1_000
-# A snapshot is due when learning the log again would take about this long, or the log has become this large.
+# A snapshot is due when learning the log again would take about this long, or the log has become this large:
+# to trim a megabyte takes a moment, during which nobody is answered, and to trim all at once a longer one.
 _SECONDS_BEHIND = 1.0
-_BYTES_BEHIND = 16_000_000
+_BYTES_BEHIND = 1_000_000
+_SNAPSHOTS_BEHIND = 8  # in the bytes of one, where it is large
 _ENTRIES_BEHIND = 5_000
 _NO_LIMITS = Limits(
     **dict.fromkeys(("rows", "cells", "features", "outputs", "name_length", "model_bytes"), 1 << 60)
@@ -56,9 +58,12 @@ class Live:
         self._condition = threading.Condition()
         self._queue: deque[Job] = deque()
         self._closing = self._removed = False
+        self.broken = False  # what the store has of it cannot be used
         self._holder = Holder()
         self._unwritten: dict[str, Answered] = {}
         self._pupil: Pupil | None = None
+        self._in_hand: list[Job] = []  # taken from the queue, without a result yet
+        self._snapshot_bytes = 0
         self._forget_cost()
         self.waiting_rows = self.waiting_requests = 0
         self.rate = Rate()
@@ -122,12 +127,13 @@ class Live:
             self._serve(self._loaded())
         except Exception:  # noqa: BLE001 - others go on
             _log.exception("stream %s cannot go on", self.name)
-            self._pupil = None
+            self._pupil, self.broken = None, True
             self._refuse_all()
 
     def _refuse_all(self) -> None:
         """Answer for as long as the service runs that the stream is out of order; it may be removed."""
         broken = Problem(503, "what the store has of this stream cannot be used; the service's log says why")
+        self._write(self._in_hand.copy(), [broken] * len(self._in_hand))
         while jobs := self._next():
             for job in jobs:
                 if isinstance(job, Remove):
@@ -179,11 +185,17 @@ class Live:
             while self._queue and rows < _ROWS_AT_ONCE:
                 jobs.append(self._queue.popleft())
                 rows += jobs[-1].n_rows
+            self._in_hand = jobs.copy()
             return jobs
 
     def _do(self, pupil: Pupil, job: Job) -> None:
         if isinstance(job, Learn | Tell):
-            self._do_once(pupil, job)
+            try:
+                self._do_once(pupil, job)
+            except DamagedError:
+                _log.exception("stream %s: what was answered before", self.name)
+                lost = Problem(503, "what was answered before cannot be read: the store is damaged")
+                self._write([job], [lost])
         elif isinstance(job, Call):
             assert job.function is not None
             self._write([job], [self._tried(lambda: job.function(pupil))])  # type: ignore[misc]
@@ -331,7 +343,7 @@ class Live:
 
         def keep(store: Store) -> None:
             store.keep(self.kept.id, snapshot, forget_before=1 << 62)  # they were answers of another model
-            store.set_setup(self.kept.id, pupil.setup.to_json())
+            store.set_setup(self.kept, pupil.setup.to_json())
 
         self._forget_cost()
         self._write([job], [None], keep, len(snapshot.model))
@@ -349,13 +361,17 @@ class Live:
         return result
 
     def _keep_if_due(self, pupil: Pupil) -> None:
-        if (
-            self._seconds > _SECONDS_BEHIND or self._bytes > _BYTES_BEHIND or self._entries > _ENTRIES_BEHIND
-        ) and not self._removed:
+        due = (
+            self._seconds > _SECONDS_BEHIND
+            or self._bytes > max(_BYTES_BEHIND, _SNAPSHOTS_BEHIND * self._snapshot_bytes)
+            or self._entries > _ENTRIES_BEHIND
+        )
+        if due and not self._removed:
             self._keep(pupil)
 
     def _keep(self, pupil: Pupil) -> None:
         snapshot = pupil.snapshot()
+        self._snapshot_bytes = len(snapshot.model) + len(snapshot.record)
         oldest = pupil.record.rows - self._limits.remembered_rows
         self._forget_cost()
         self._write([], [], lambda store: store.keep(self.kept.id, snapshot, oldest), len(snapshot.model))
@@ -383,6 +399,7 @@ class Live:
     ) -> None:
         """Let jobs have their results once this and all before it is on the disk."""
         unwritten = self._unwritten
+        del self._in_hand[: len(jobs)]  # they are done in order
 
         def done(_: Any, committed: bool) -> None:
             for key in keys or ():

@@ -1,6 +1,6 @@
 // All streams at a glance.
 
-import { against, coverageGrade, element, grade, missing, number, percent, rate, short, count, write } from "/page/format.js";
+import { against, coverageGrade, element, grade, missing, percent, rate, short, standing, count, write } from "/page/format.js";
 import * as theme from "/page/theme.js";
 import { spark } from "/page/spark.js";
 
@@ -11,6 +11,8 @@ const orders = {
   change: (a, b) => recency(a) - recency(b),
 };
 
+const linesInFrame = 20;
+
 // Rows since the last change.
 const recency = (stream) => (stream.last_change === null || stream.last_change === undefined ? Infinity : stream.rows - stream.last_change);
 
@@ -18,9 +20,11 @@ export class Overview {
   constructor(place) {
     this.streams = new Map();
     this.lines = new Map();
+    this.undrawn = new Set();
+    this.drawing = 0;
     this.handlers = { streams: (content) => this.update(content) };
     this.search = element("input", {
-      type: "search", placeholder: "Look for a stream  ( / )", "aria-label": "Look for a stream",
+      type: "search", placeholder: "Look for a stream", title: "/", "aria-label": "Look for a stream",
       oninput: () => this.arrange(),
     });
     this.order = element("select", { "aria-label": "Order", onchange: () => this.arrange() },
@@ -30,17 +34,19 @@ export class Overview {
       element("option", { value: "change" }, "latest change first"));
     this.list = element("ul", { class: "streams", "aria-label": "Streams" });
     this.empty = element("div", { class: "empty", hidden: true });
+    this.none = element("p", { class: "empty", hidden: true }, "No stream is called so.");
+    this.heads = element("div", { class: "heads", "aria-hidden": "true" },
+      ...["stream", "last rows", "error / last value", "coverage", "rows/s", "rows", "last change"].map((text) => element("span", {}, text)));
     place.append(
       element("div", { class: "tools" }, element("h1", {}, "Streams"), this.search, this.order),
-      element("div", { class: "heads", "aria-hidden": "true" },
-        ...["stream", "last rows", "error / last value", "coverage", "rows/s", "rows", "last change"].map((text) => element("span", {}, text))),
-      this.list, this.empty);
+      this.heads, this.list, this.none, this.empty);
     this.stopListening = theme.onChange(() => this.redraw());
     this.resized = () => this.redraw();
     addEventListener("resize", this.resized);
   }
 
   close() {
+    cancelAnimationFrame(this.drawing);
     this.stopListening();
     removeEventListener("resize", this.resized);
     write(document.getElementById("totals"), "");
@@ -67,6 +73,7 @@ export class Overview {
     for (const name of gone) {
       this.streams.delete(name);
       this.lines.get(name)?.item.remove();
+      this.undrawn.delete(this.lines.get(name));
       this.lines.delete(name);
     }
     for (const stream of streams) {
@@ -74,8 +81,10 @@ export class Overview {
       this.streams.set(stream.name, stream);
       if (!known) this.lines.set(stream.name, new Line(stream.name));
       this.lines.get(stream.name).show(stream);
+      this.undrawn.add(this.lines.get(stream.name));
     }
     this.arrange();
+    this.drawSoon();
     let rows = 0;
     for (const stream of this.streams.values()) rows += stream.rate ?? 0;
     write(document.getElementById("totals"), `${count(total)} ${total === 1 ? "stream" : "streams"} · ${rate(rows)} rows/s`);
@@ -84,6 +93,7 @@ export class Overview {
 
   sayIfEmpty() {
     this.empty.hidden = this.streams.size > 0;
+    for (const tool of [this.search, this.order]) tool.hidden = !this.empty.hidden;
     if (this.empty.hidden || this.empty.childElementCount) return;
     this.empty.append(
       element("h2", {}, "No stream yet"),
@@ -95,18 +105,38 @@ export class Overview {
   arrange() {
     const wanted = this.search.value.trim().toLowerCase();
     const sorted = [...this.streams.values()].sort(orders[this.order.value]);
-    let before = null;
+    let before = null, shown = 0;
     for (const stream of sorted) {
       const { item } = this.lines.get(stream.name);
       item.hidden = !stream.name.toLowerCase().includes(wanted);
+      shown += item.hidden ? 0 : 1;
       const right = before === null ? this.list.firstElementChild : before.nextElementSibling;
       if (right !== item) this.list.insertBefore(item, right);
       before = item;
     }
+    this.list.hidden = this.heads.hidden = shown === 0;
+    this.none.hidden = shown > 0 || !sorted.length;
   }
 
   redraw() {
-    for (const line of this.lines.values()) line.draw();
+    for (const line of this.lines.values()) this.undrawn.add(line);
+    this.drawSoon();
+  }
+
+  drawSoon() {
+    this.drawing ||= requestAnimationFrame(() => this.drawSome());
+  }
+
+  // Some in each frame, so that none takes long; all sizes are read before anything is drawn.
+  drawSome() {
+    this.drawing = 0;
+    const some = [...this.undrawn].slice(0, linesInFrame);
+    const sizes = some.map(({ canvas }) => ({ width: canvas.clientWidth, height: canvas.clientHeight }));
+    some.forEach((line, i) => {
+      this.undrawn.delete(line);
+      spark(line.canvas, line.stream.spark, sizes[i]);
+    });
+    if (this.undrawn.size) this.drawSoon();
   }
 }
 
@@ -126,8 +156,9 @@ class Line {
   show(stream) {
     this.stream = stream;
     const ratio = against(stream);
-    write(this.model, stream.ready ? stream.model : "learning its log again");
-    this.set("error", ratio === null ? missing : number(ratio, 3), grade(ratio));
+    write(this.model, standing(stream));
+    this.model.dataset.grade = stream.broken ? "poor" : "plain";
+    this.set("error", ratio === null ? missing : ratio.toFixed(3), grade(ratio));
     this.meter.hidden = ratio === null;
     this.meter.dataset.grade = grade(ratio);
     this.meter.firstElementChild.style.width = `${Math.min(100, 50 * (ratio ?? 0))}%`;
@@ -136,15 +167,10 @@ class Line {
     this.set("rows", short(stream.rows), "plain");
     const since = recency(stream);
     this.set("change", since === Infinity ? "none" : `${short(since)} rows ago`, since < 300 ? "fresh" : "plain");
-    this.draw();
   }
 
   set(part, text, state) {
     write(this.parts[part], text);
     this.parts[part].dataset.grade = state;
-  }
-
-  draw() {
-    if (this.stream) spark(this.canvas, this.stream.spark);
   }
 }
