@@ -92,6 +92,7 @@ class Judge {
       if (std::isnan(y[k])) continue;
       note_succession(k, y[k], labelled[k]);
       const Unit unit = preparation.unit_of(said[k].moments);
+      if (unit.moments.varies()) quantiles_[k].account(y[k] - unit.restore(said[k].mixed), said[k].interval);
       const bool outgrown = again != nullptr && said[k].is_outgrown(labelled[k].unit.moments);
       if (outgrown) judge_again(again + std::size_t(k) * n_members_, k, y[k], labelled[k]);
       if (unit.moments.varies() && !outgrown) judge_given(said[k], k, y[k], unit, labelled[k].fault);
@@ -153,7 +154,9 @@ class Judge {
   void judge_given(const Said& said, int k, double y, const Unit& unit, bool fault) {
     if (!fault)
       mixtures_[k].learn(said.opinions.data(), said.layers, said.mixed, unit.standardise_far(y), unit.size());
-    quantiles_[k].learn(y - unit.restore(said.mixed), said.interval);
+    const double widening =
+        cautions_[k].widening(said.interval.age, quantiles_[k].size(), said.moments.deviation());
+    quantiles_[k].learn(y - unit.restore(said.mixed), said.interval, widening);
     cautions_[k].learn(said.interval.age, true);
   }
 
@@ -166,7 +169,7 @@ class Judge {
     const Trust::Layers layers = mixtures_[k].layers(opinions);
     const double mixed = mixtures_[k].combine(layers);
     if (!labelled.fault) mixtures_[k].learn(opinions, layers, mixed, unit.standardise_far(y), unit.size());
-    quantiles_[k].learn(y - unit.restore(mixed), {});
+    quantiles_[k].learn(y - unit.restore(mixed), {}, 1);
     cautions_[k].learn(1, false);
   }
 

@@ -35,6 +35,7 @@ TRAININGS = {
 GENTLE_RATE = 0.3 / (N_INPUTS + 1 + N_HIDDEN)
 GENTLE_TRAININGS = {
     "WOGD": WOGD(window=5, rate=GENTLE_RATE, readout_rate=1.0),
+    "WOGD, heavy ball": WOGD(window=5, rate=GENTLE_RATE / 2, readout_rate=1.0, momentum=0.5),
     "WOGD, Nesterov": WOGD(window=5, rate=GENTLE_RATE / 2, readout_rate=1.0, momentum=0.5, nesterov=True),
     "WOGD, AdaGrad": WOGD(window=5, rate=0.01, readout_rate=1.0, adaptive="adagrad"),
     "WOGD, Adam": WOGD(window=5, rate=0.003, readout_rate=1.0, momentum=0.5, adaptive="adam"),

@@ -46,6 +46,9 @@ def assert_same_standing(model, expected, tolerance=1e-8):
         assert np.allclose(
             state[f"output{k}.error_fine_variance"] / 2.0**166, quantiles.variance, rtol=tolerance
         )
+        owed = state.get(f"output{k}.owed_below", np.zeros(len(LEVELS)))
+        assert np.allclose(owed, quantiles.owed, rtol=0, atol=tolerance)
+        assert state.get(f"output{k}.errors_late", 0.0) == pytest.approx(quantiles.late)
     assert np.allclose(state["drift_excess"], expected.drift.excess, rtol=0, atol=1e-6)
 
 

@@ -29,6 +29,7 @@ def small(cell, training, **options):
 
 # How WOGD's step may differ; with every cell.
 PACES = {
+    "heavy ball": {"momentum": 0.8},
     "heavy ball and Adam": {"momentum": 0.5, "adaptive": "adam"},
     "Nesterov": {"momentum": 0.8, "nesterov": True},
     "AdaGrad": {"adaptive": "adagrad"},

@@ -3,9 +3,10 @@
 //
 // Errors that were made with fresh knowledge say little of those that will be made with old knowledge where a
 // target resembles the one before it. At worst an answer and its target have nothing to do with each other:
-// then their difference has twice the target's variance. Between the size that errors had and that one, on a
-// scale of ratios, lies what is expected: the nearer to the latter the more the targets follow each other,
-// and the fewer stretches of time as long as the knowledge is old have been judged.
+// then their difference has twice the target's variance; and where targets wander, this grows with time: what
+// was seen in n rows, grows by (n + a) / n until a rows later. Between the size that errors had and that one,
+// on a scale of ratios, lies what is expected: the nearer to the latter the more the targets follow each
+// other, and the fewer stretches of time as long as the knowledge is old have been judged.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +36,7 @@ class Caution {
 
   // By what the size of errors is multiplied now; `deviation` is that of the targets.
   double widening(double age, double size, double deviation) const {
-    const double worst = std::sqrt(2.0) * deviation;
+    const double worst = std::sqrt(2 * (1 + age / (1 + double(count_)))) * deviation;
     if (age <= 1 || pairs_ == 0 || !(worst > size)) return 1;
     const double older = 1 - std::min(1.0, (age_ + kSameAge) / (age + kSameAge));
     const double untried = 1 / (1 + double(judged_) / (kTried * age));

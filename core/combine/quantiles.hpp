@@ -7,6 +7,10 @@
 // is moved besides in units of the largest recent error, in proportion to their number. However the errors
 // come, the share of n of them that lie below it therefore differs from its level by no more than about
 // (patience + range of the errors / (kInsistence largest recent one)) / n.
+//
+// Where errors are known late many of them were judged by the same quantiles before the first can move these:
+// moved by what was given, they would swing. They are moved by where the error lies among those of now, and
+// by less; what the given ones owe is paid back by an account.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +19,7 @@
 #include <cstdint>
 
 #include "archive.hpp"
+#include "combine/account.hpp"
 #include "prepare/scaling.hpp"
 
 namespace elman {
@@ -32,7 +37,14 @@ class Quantiles {
     std::int64_t count = 0;
     double age = 1;
   };
-  Given given(double widening, double age) const { return {errors(widening), count_, age}; }
+  Given given(double widening, double age) const {
+    Given made{errors(widening), count_, age};
+    if (!account_.is_open()) return made;
+    const std::array<double, kLevels> errors = made.errors;
+    for (std::size_t j = 0; j < kLevels; ++j) made.errors[j] = at(account_.level(j, kLevel[j]), errors);
+    order(made.errors);
+    return made;
+  }
 
   // The size of recent errors.
   double size() const { return std::sqrt(variance_) / Moments::kFine + kSmallest; }
@@ -40,40 +52,38 @@ class Quantiles {
   // The error below which a share of `level` of the errors is expected; infinite before there were any.
   static double at(double level, const Given& given) {
     if (given.count < kFirst) return level < 0.5 ? -HUGE_VAL : HUGE_VAL;
-    const double z = normal_quantile(level);
-    std::size_t j = 1;
-    while (j + 1 < kLevels && normal_quantile(kLevel[j]) < z) ++j;
-    const double left = normal_quantile(kLevel[j - 1]), right = normal_quantile(kLevel[j]);
-    const double share = (z - left) / (right - left);
-    const std::array<double, kLevels>& errors = given.errors;
-    return errors[j - 1] + share * (errors[j] - errors[j - 1]);
+    return at(level, given.errors);
   }
 
-  // Takes the error of an answer whose interval was made of `given`: coverage is that of the intervals which
-  // were given. Where it is known late, many errors are judged by the same quantiles before the first of them
-  // can move these: it has to move them by less, or they would swing. And the newest errors say no more of
-  // those to come than the ones before them: their size is that of more.
-  void learn(double error, const Given& given) {
+  // Enters the error of an answer whose interval was made of `given`, before anything is learned from it.
+  void account(double error, const Given& given) {
+    if (given.count >= kFirst)
+      account_.enter(surplus(error, given.errors), late(given), heeded_at_once(given));
+  }
+
+  // Takes the error of an answer whose interval was made of `given`, and would be made with `widening` now.
+  // The newest of late errors say no more of those to come than the ones before them: their size is that of
+  // more.
+  void learn(double error, const Given& given, double widening) {
     error = std::clamp(error, -kAbsurd, kAbsurd);
-    const bool had_interval = given.count >= kFirst;
-    const double late = had_interval ? std::max(0.0, double(count_ - given.count)) : 0;
     if (count_ >= kFirst) {
+      const bool had_interval = given.count >= kFirst;
+      const std::array<double, kLevels> now = errors(had_interval ? widening : 1);
+      const std::array<double, kLevels> to_now = surplus(error, now);
+      const std::array<double, kLevels> to_given = had_interval ? surplus(error, given.errors) : to_now;
       const double fading = count_ > kSettled ? 0 : std::pow(double(count_ - kFirst + 1), -0.6);
-      const double step = kStep * std::max(fading, kSmallestStep) / (1 + late / kCalm);
-      const double counts = std::exp(-late / kTooLate) / (1 + late / kCalmInsistence);
-      const std::array<double, kLevels> errors = had_interval ? given.errors : this->errors(1);
+      const double share = heeded_at_once(given), step = share * kStep * std::max(fading, kSmallestStep);
       for (std::size_t j = 0; j < kLevels; ++j) {
-        const double surplus = kLevel[j] - (error <= errors[j] ? 1 : 0);
-        quantiles_[j] += step * surplus;
-        missing_[j] += counts * surplus;
+        quantiles_[j] += step * to_now[j];
+        missing_[j] += share * to_given[j];
       }
     }
+    const double fade = kFade / (1 + late(given) / kCalmSize);
     ++count_;
     largest_ = std::max(std::abs(error), largest_ * (1 - kFadeOfLargest));
-    const double weight = std::max(1 / double(count_), kFade / (1 + late / kCalmSize));
     const double fine = Moments::kFine * error;
-    variance_ +=
-        (std::min(fine * fine, count_ > kFirst ? kLimit * variance_ : HUGE_VAL) - variance_) * weight;
+    variance_ += (std::min(fine * fine, count_ > kFirst ? kLimit * variance_ : HUGE_VAL) - variance_) *
+                 std::max(1 / double(count_), fade);
   }
 
   void exchange(Archive& archive) {
@@ -87,6 +97,7 @@ class Quantiles {
     if (former) variance_ *= kUnit;
     archive.value("largest_error", largest_, Limits::up_to(kAbsurd));
     archive.value("error_count", count_);
+    account_.exchange(archive);
   }
 
  private:
@@ -102,9 +113,9 @@ class Quantiles {
   static constexpr double kPatience = 40;      // errors too many or too few below a quantile
   static constexpr double kInsistence = 0.05;  // of the largest recent error, for every further one
   static constexpr double kFadeOfLargest = 0.001;
-  // Errors between an answer and the day its own is known: by how many the two ways of moving are halved, and
-  // the newest error's share in their size; and when it is too late to insist.
-  static constexpr double kCalm = 200, kCalmInsistence = 20, kCalmSize = 50, kTooLate = 100;
+  // Errors between an answer and its own: by how many its share is halved in what moves quantiles, and in the
+  // size of errors.
+  static constexpr double kCalm = 10, kCalmSize = 50;
   static constexpr double kAbsurd = Moments::kAbsurd;
   static constexpr double kSmallest = 1e-200;  // so that an error of 0 lies between the quantiles of zeros
 
@@ -117,9 +128,41 @@ class Quantiles {
       const double beyond = std::max(std::abs(missing_[j]) - patience, 0.0);
       at[j] = unit * quantiles_[j] + std::copysign(kInsistence * largest_ * beyond, missing_[j]);
     }
+    order(at);
+    return at;
+  }
+
+  static void order(std::array<double, kLevels>& at) {
     for (std::size_t j = kLevels / 2 - 1; j-- > 0;) at[j] = std::min(at[j], at[j + 1]);
     for (std::size_t j = kLevels / 2; j < kLevels; ++j) at[j] = std::max(at[j], at[j - 1]);
-    return at;
+  }
+
+  // How many errors have come since an interval was given, and the share of its own that is heeded like that
+  // of an interval of now.
+  double late(const Given& given) const {
+    return given.count >= kFirst ? std::max(0.0, double(count_ - given.count)) : 0;
+  }
+  double heeded_at_once(const Given& given) const { return 1 / (1 + late(given) / kCalm); }
+
+  // Each level, less 1 if the error is not above its quantile.
+  static std::array<double, kLevels> surplus(double error, const std::array<double, kLevels>& errors) {
+    std::array<double, kLevels> of;
+    for (std::size_t j = 0; j < kLevels; ++j) of[j] = kLevel[j] - (error <= errors[j] ? 1 : 0);
+    return of;
+  }
+
+  // Linear between the levels, and beyond the last ones, in their normal quantiles.
+  static double at(double level, const std::array<double, kLevels>& errors) {
+    static const std::array<double, kLevels> abscissae = [] {
+      std::array<double, kLevels> of;
+      for (std::size_t j = 0; j < kLevels; ++j) of[j] = normal_quantile(kLevel[j]);
+      return of;
+    }();
+    const double z = normal_quantile(level);
+    std::size_t j = 1;
+    while (j + 1 < kLevels && abscissae[j] < z) ++j;
+    const double share = (z - abscissae[j - 1]) / (abscissae[j] - abscissae[j - 1]);
+    return errors[j - 1] + share * (errors[j] - errors[j - 1]);
   }
 
   // Of the standard normal distribution, to three digits (Abramowitz and Stegun 26.2.23): the abscissa in
@@ -138,6 +181,7 @@ class Quantiles {
   std::array<double, kLevels> missing_ = {};  // errors below each quantile that its level asks for and lacks
   double variance_ = 0, largest_ = 0;         // the variance in fine units, as that of Moments
   std::int64_t count_ = 0;
+  Account<kLevels> account_;
 };
 
 }  // namespace elman

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "options.hpp"
 #include "simd/vector.hpp"
@@ -37,7 +38,8 @@ class HessianFree final : public Training<T> {
         residual_(network),
         search_(network),
         product_(network),
-        former_(network) {}
+        former_(network),
+        before_(std::size_t(iterations_), Memory<T>(network)) {}
 
   void update(Network<T>& network, int first, std::int64_t t) override {
     if ((t - 1) % every_ != 0) return;
@@ -77,7 +79,9 @@ class HessianFree final : public Training<T> {
  private:
   static constexpr double kLargestDamping = 1e6;
 
-  // A few iterations of conjugate gradients for A d = -g: d is left in step_, -g - A d in residual_.
+  // A few iterations of conjugate gradients for A d = -g: d is left in step_, -g - A d in residual_. Each
+  // residual is made orthogonal to all before it, as it would be but for rounding: where one sample bends the
+  // loss far more than the others, rounding is amplified at every iteration otherwise.
   void minimise(Network<T>& network, int first, int samples) {
     each([&](std::size_t g, std::size_t i) {
       store<T>(&step_[g][i], splat(T(persistence_)) * load<T>(&direction_[g][i]));
@@ -90,6 +94,7 @@ class HessianFree final : public Training<T> {
     });
     double left = inner(residual_, residual_);
     for (int k = 0; k < iterations_ && left > 0; ++k) {
+      remember(before_[std::size_t(k)], left);
       multiply(network, search_, first, samples);
       const double length = left / inner(search_, product_);
       each([&](std::size_t g, std::size_t i) {
@@ -97,12 +102,27 @@ class HessianFree final : public Training<T> {
         store<T>(&residual_[g][i],
                  fma<T>(splat(T(-length)), load<T>(&product_[g][i]), load<T>(&residual_[g][i])));
       });
+      for (int j = 0; j <= k; ++j) take_out(before_[std::size_t(j)]);
       const double now = inner(residual_, residual_), kept = now / left;
       left = now;
       each([&](std::size_t g, std::size_t i) {
         store<T>(&search_[g][i], fma<T>(splat(T(kept)), load<T>(&search_[g][i]), load<T>(&residual_[g][i])));
       });
     }
+  }
+
+  // The residual, whose squared length is given, with the length 1.
+  void remember(Memory<T>& unit, double squared) {
+    const Vec<T> scale = splat(T(1 / std::sqrt(squared)));
+    each([&](std::size_t g, std::size_t i) { store<T>(&unit[g][i], scale * load<T>(&residual_[g][i])); });
+  }
+
+  // Makes the residual orthogonal to a vector of length 1.
+  void take_out(Memory<T>& unit) {
+    const Vec<T> along = splat(T(-inner(unit, residual_)));
+    each([&](std::size_t g, std::size_t i) {
+      store<T>(&residual_[g][i], fma<T>(along, load<T>(&unit[g][i]), load<T>(&residual_[g][i])));
+    });
   }
 
   // product_ = A v.
@@ -164,6 +184,7 @@ class HessianFree final : public Training<T> {
   typename Network<T>::Curving work_;
   Memory<T> direction_;  // the last d
   Memory<T> step_, gradient_, residual_, search_, product_, former_;
+  std::vector<Memory<T>> before_;  // the residuals of an update, of length 1
 };
 
 }  // namespace elman

@@ -23,8 +23,11 @@ class Caution:
         self.age += (age - self.age) * max(1 / self.count, 0.03)
 
     def widening(self, age, size, deviation):
-        """Give by what the size of errors is multiplied: between it and sqrt(2) deviations, by ratios."""
-        worst = math.sqrt(2) * deviation
+        """Give by what the size of errors is multiplied: between it and sqrt(2) deviations, by ratios.
+
+        The deviations are those of targets that wander until the age is over.
+        """
+        worst = math.sqrt(2 * (1 + age / (1 + self.count))) * deviation
         if age <= 1 or self.pairs == 0 or worst <= size:
             return 1.0
         older = 1 - min(1.0, (self.age + 10) / (age + 10))

@@ -270,20 +270,23 @@ class Committee:
         for k, value in enumerate(y):
             if math.isnan(value):
                 continue
+            then = copy.copy(self.preparation)
+            then.targets = said.targets
+            if said.targets[k].varies:
+                self.quantiles[k].account(value - then.restored(k, said.mixed[k]), said.quantiles[k])
             outgrown = again is not None and self.is_outgrown(said, k)
             if outgrown:
                 self.judge_again(again[k], k, value)
             if not said.targets[k].varies:
                 continue
-            then = copy.copy(self.preparation)
-            then.targets = said.targets
             target, mixed, size = then.in_far_units(k, value), said.mixed[k], then.size(k)
             if not outgrown:
                 if not self.preparation.faults[k]:
                     self.mixtures[k].learn(
                         size * said.opinions[k], size * target, size * said.layers[k], size * mixed
                     )
-                self.quantiles[k].learn(value - then.restored(k, mixed), said.quantiles[k])
+                widening = self.cautions[k].widening(said.ages[k], self.quantiles[k].size, said.targets[k].sd)
+                self.quantiles[k].learn(value - then.restored(k, mixed), said.quantiles[k], widening)
                 self.cautions[k].learn(said.ages[k], was_given=True)
             errors = (np.append(said.opinions[k], mixed) - target) ** 2
             self.note(k, size**2 * errors)

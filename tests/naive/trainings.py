@@ -403,12 +403,15 @@ class HessianFree(Training):
             self.direction = np.zeros_like(theta)
         d = self.persistence * self.direction
         r = -g - A @ d
-        p, left = r, r @ r
+        p, left, units = r, r @ r, []
         for _ in range(self.iterations):
             if left <= 0:
                 break
+            units.append(r / np.sqrt(left))
             length = left / (p @ A @ p)
             d, r = d + length * p, r - length * A @ p
+            for unit in units:  # of which rounding left something
+                r = r - (unit @ r) * unit
             p, left = r + (r @ r) / left * p, r @ r
         predicted = g @ (self.rate * d) + self.rate**2 * d @ A @ d / 2
         moved = theta + self.rate * d
