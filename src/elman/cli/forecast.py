@@ -89,6 +89,8 @@ def forecast(  # noqa: PLR0917 - typer makes an option of each
         {"--predictions": predictions, "--plot": plot},
         {"the input": file, "--future": future, "--save": save, "--resume": resume},
     )
+    if file == "-":
+        _refuse_in_a_pipe(sample=sample, predictions=predictions, plot=plot)
     with ExitStack() as stack:
         place = save or resume
         state = None if place is None else stack.enter_context(runs.StateFile(place))
@@ -117,6 +119,12 @@ def forecast(  # noqa: PLR0917 - typer makes an option of each
             figure = plots.of_forecast(said.forecast, series.y, series.times, source.target, source.name)
             plots.save(figure, plot)
             tell(err if as_object else out, f"drawn: {plot}")
+
+
+def _refuse_in_a_pipe(**given: Any) -> None:
+    for option, value in given.items():
+        if value is not None:
+            raise typer.BadParameter(f"--{option} belongs to a file; in a pipe every row is answered")
 
 
 def _new(horizon: int, season: list[int] | None, lowest: float | None, highest: float | None) -> Forecaster:

@@ -133,8 +133,12 @@ class Columns:
             return self._widened(rows.shape[1], subject, coded.kinds), rows
         kinds = dict(zip(coded.names, coded.kinds, strict=True))
         for name, held in zip(self.names or (), self.all_kinds, strict=True):
-            if name in kinds:
+            if name not in kinds:
+                continue
+            try:
                 checked_kind(f"column {name!r}", kinds[name], held)
+            except TypeError as error:  # the fault is in a table, not in a program
+                raise ValueError(str(error)) from error
         columns = self._named(kinds, kinds)
         return columns, columns.ordered(coded.names, rows)
 
