@@ -9,16 +9,17 @@ import pytest
 
 from contract_maker import arrays
 from elman import Forecaster
-from naive.ahead import Paths, RolledNetwork, Series, Step, calendar, simple_opinions
+from naive.ahead import LastingLevel, Paths, RolledNetwork, Series, Step, calendar, simple_opinions
 
 H, ROWS, PERIODS = 4, 260, (12, 36)
 
 
 def series(n=ROWS):
-    """A season within a season, a walk, and noise."""
+    """A season within a season, a walk, noise, and a jump to where the series never was."""
     rng, t = np.random.default_rng(3), np.arange(n)
     seasons = 3 * np.sin(t * 2 * np.pi / 12) + 2 * np.cos(t * 2 * np.pi / 36)
-    return 20 + seasons + 0.3 * np.cumsum(rng.normal(size=n)) + 0.5 * rng.normal(size=n)
+    jump = np.where(t >= 200, 60, 0)
+    return jump + 20 + seasons + 0.3 * np.cumsum(rng.normal(size=n)) + 0.5 * rng.normal(size=n)
 
 
 class Origin:
@@ -31,10 +32,18 @@ class Origin:
         self.features = kept["origin_features"][at]
         self.target_features = kept["target_features"][at].reshape(H, -1)
         issued = kept["issued"][at].reshape(H, -1)
-        self.n = issued.shape[1] - 15  # unit and quantiles of the error, and the mixture, come after
+        # After the opinions come their mixture, three numbers of the level, unit and quantiles of the error.
+        self.n = issued.shape[1] - 18
         self.opinions = issued[:, : self.n].astype(float)
         self.mixed = issued[:, self.n].astype(float)
-        self.error_units = issued[:, self.n + 1] * self.unit[1]
+        self.lean = issued[:, self.n + 1 : self.n + 4].astype(float)
+        self.error_units = issued[:, self.n + 4] * self.unit[1]
+
+    def answer(self, step):
+        """What was said of a step in the end, in the units of the series."""
+        level, share, trust = self.lean[step]
+        mixed = self.mixed[step] + trust * share * (level - self.mixed[step])
+        return self.unit[0] + self.unit[1] * mixed
 
 
 def asked(step, n, size):
@@ -46,15 +55,22 @@ def asked(step, n, size):
 def test_features_trust_and_errors_are_those_of_numpy(size):
     model, y = Forecaster(H, season=PERIODS, size=size), series()
     known, paths, origins, steps = Series(PERIODS), Paths(H), [], []
+    lasting, largest_share = LastingLevel(H), 0.0
     for t, value in enumerate(y):
         model.learn_one(value)
-        for h, origin in enumerate(reversed(origins[-H:])):
+        past = list(reversed(origins[-H:]))
+        lasting.learn(
+            [origin.mixed[h] for h, origin in enumerate(past)],
+            [origin.lean[h] for h, origin in enumerate(past)],
+            [(value - origin.unit[0]) / origin.unit[1] for origin in past],
+            [origin.unit[1] / known.deviation_with(value) for origin in past],
+        )
+        for h, origin in enumerate(past):
             level, deviation = origin.unit
             scale = deviation / known.deviation_with(value)
             opinions = origin.opinions[h, : asked(h, origin.n, size)]
             steps[h].learn(opinions, origin.mixed[h], (value - level) / deviation, scale)
-            error = value - (level + deviation * origin.mixed[h])
-            paths.note(t - 1 - h, h, error, origin.error_units[h])
+            paths.note(t - 1 - h, h, value - origin.answer(h), origin.error_units[h])
         known.absorb(value)
         new = Origin(model, t)
         origins.append(new)
@@ -64,6 +80,11 @@ def test_features_trust_and_errors_are_those_of_numpy(size):
         np.testing.assert_allclose(new.unit, known.unit(), rtol=1e-9)
         origin = known.origin_features()
         np.testing.assert_allclose(new.features, origin, rtol=1e-5, atol=1e-5)
+        levels = (lasting.levels(known.y) - new.unit[0]) / new.unit[1]
+        np.testing.assert_allclose(new.lean[:, 0], levels, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(new.lean[:, 1], lasting.shares(), rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(new.lean[:, 2], lasting.paid.weights[0], rtol=1e-3, atol=1e-4)
+        largest_share = max(largest_share, new.lean[:, 1].max())
         for h, step in enumerate(steps):
             target = known.target_features(h + 1)
             np.testing.assert_allclose(new.target_features[h], target, rtol=1e-5, atol=1e-5)
@@ -72,6 +93,7 @@ def test_features_trust_and_errors_are_those_of_numpy(size):
                 np.testing.assert_allclose(said[:7], simple_opinions(origin, target), rtol=1e-5, atol=1e-5)
             np.testing.assert_allclose(new.mixed[h], step.combine(said, steps[0]), rtol=2e-5, atol=2e-5)
 
+    assert largest_share > 0.2  # after the jump
     weights = model.standing().weights
     for h, step in enumerate(steps):
         n = len(step.mixture.weights)

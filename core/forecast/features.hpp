@@ -107,6 +107,15 @@ class Series {
   double highest() const { return highest_; }
 
   Clock& clock() { return clock_; }
+
+  // Whether a value is so far beyond all reason that it teaches nothing, as for Regime; too many of them are
+  // the truth.
+  bool is_fault(double y) const {
+    return std::abs(y - spread_.mean) > kUnbelievable * spread_.deviation() &&
+           faults_ + 1 <= std::min(spread_.count / kValuesPerFault, kMostFaults);
+  }
+  void note_fault() { faults_ += 1; }
+
   void skip(std::int64_t steps) { history_.skip(steps); }
 
   // Takes the value of the next row, or what is expected in its place.
@@ -180,6 +189,7 @@ class Series {
     archive.require(spread_.is_possible(), "moments are out of range");
     archive.value("target_level", level_, values);
     archive.value("known", known_);
+    archive.value("faults", faults_, Limits::up_to(kMostFaults));
     archive.value("lowest_seen", lowest_, values);
     archive.value("highest_seen", highest_, values);
     archive.vector("means", means_.data(), {"rate", feature::kNMeans}, expected);
@@ -193,6 +203,7 @@ class Series {
  private:
   void observe(double y) {
     spread_.observe(y, kSpreadMemory);
+    faults_ -= faults_ / kSpreadMemory;
     level_ +=
         (std::clamp(y, -History::kAbsurd, History::kAbsurd) - level_) / std::min(spread_.count, kLevelMemory);
     lowest_ = known_ == 0 ? y : std::min(lowest_, y);
@@ -204,6 +215,8 @@ class Series {
 
   // The level that values are measured from follows the series more closely than the unit of measure.
   static constexpr double kLevelMemory = 1000, kSpreadMemory = 3000;
+  static constexpr double kUnbelievable = 1e6;  // in deviations
+  static constexpr double kMostFaults = 200, kValuesPerFault = 5;
   static constexpr std::array<double, feature::kNMeans> kRates = {0.2, 0.03, 0.005};
 
   Clock clock_;
@@ -212,6 +225,7 @@ class Series {
   std::array<double, feature::kNMeans> means_ = {};
   std::array<SeasonMemory, 2> memories_;
   double level_ = 0, lowest_ = 0, highest_ = 0;
+  double faults_ = 0;  // they fade with the memory of the spread
   std::int64_t known_ = 0;
 };
 

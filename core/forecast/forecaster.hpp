@@ -16,6 +16,8 @@
 #include "archive.hpp"
 #include "forecast/covariates.hpp"
 #include "forecast/features.hpp"
+#include "forecast/lasting_level.hpp"
+#include "forecast/origins.hpp"
 #include "forecast/panel.hpp"
 #include "forecast/path_errors.hpp"
 #include "forecast/season_finder.hpp"
@@ -47,15 +49,8 @@ class Forecaster {
                        : nullptr),
         paths_(H_, n_remembered()),
         paths_ahead_(ahead_ ? std::make_unique<PathErrors>(H_, n_remembered()) : nullptr),
-        valid_(std::size_t(H_)),
-        units_(std::size_t(H_) * 2),
-        of_origin_(std::size_t(H_) * feature::kOfOrigin),
-        x_of_origin_(std::size_t(H_) * nx_),
-        of_target_(std::size_t(H_) * H_ * kOfTarget),
-        issued_(std::size_t(H_) * H_ * n_issued()),
-        issued_ahead_(ahead_ ? std::size_t(H_) * H_ * Uncertainty::kIssued : 0),
-        trails_(ahead_ ? std::size_t(H_) * ahead_->trail_size() : 0),
-        weights_(ahead_ ? std::size_t(H_) * ahead_->n_weights() : 0),
+        origins_(H_, nx_, plain_, ahead_.get()),
+        levels_(std::size_t(H_)),
         features_(std::size_t(Panel::n_features(nx_))),
         x_(std::size_t(nx_)),
         calendar_(kCalendarTerms),
@@ -66,7 +61,6 @@ class Forecaster {
     // What takes memory takes it here: a row is learned whole.
     rows_ahead_.reserve(std::size_t(H_));
     x_there_.reserve(std::size_t(nx_));
-    trail_.reserve(ahead_ ? ahead_->trail_size() : 0);
     if (options.periods.size() > 0) series_.adopt(given_seasons());
   }
   Forecaster(const Forecaster&) = delete;
@@ -82,7 +76,7 @@ class Forecaster {
     plain_.reserve_scratch();
     if (ahead_) ahead_->reserve_scratch();
     covariates_.reserve();
-    y = std::clamp(y, -History::kAbsurd, History::kAbsurd);
+    y = believable(y);
     if (const std::int64_t age = age_of_late_value(time); age > 0 && !std::isnan(y)) {
       series_.correct(age, y);
       return;
@@ -91,7 +85,7 @@ class Forecaster {
       const std::int64_t missing = series_.clock().steps_to(time) - 1;
       if (missing > kMostFilled) {
         series_.skip(missing);
-        std::fill(valid_.begin(), valid_.end(), 0);
+        origins_.forget_all();
       } else {
         for (std::int64_t i = 0; i < missing; ++i) {
           covariates_.pass();
@@ -142,6 +136,7 @@ class Forecaster {
     std::copy_n(origin, feature::kOfOrigin, features_.data());
     for (int j = 0; j < nx_; ++j) features_[feature::kCovariates + j] = float(covariates_.standard()[j]);
     panel.begin(features_.data(), scratch_trails_.data());
+    LastingLevel::levels(series_.history(), H_, levels_.data());
     std::int64_t step = 0;
     for (int h = 0; h < H_; ++h) {
       double mixed = 0;
@@ -161,7 +156,9 @@ class Forecaster {
         mixed = panel.combine(int(step - 1), opinions_.data());
       }
       --step;
-      write(panel, out, h, int(std::min<std::int64_t>(step, H_)) - 1, rows[h], view.unit.restore(mixed));
+      const int last_step = int(std::min<std::int64_t>(step, H_)) - 1;
+      mixed = panel.lean(last_step, view.unit.of(levels_[last_step])).answer(mixed);
+      write(panel, out, h, last_step, rows[h], view.unit.restore(mixed));
     }
   }
 
@@ -181,8 +178,7 @@ class Forecaster {
 
   // Walks the whole state, see Archive. `restored` must follow if anything was written.
   void exchange(Archive& archive) {
-    const Axis origins{"origin", std::size_t(H_)}, covariates{"covariate", std::size_t(nx_)};
-    const Limits measured = Limits::within(Measure::kFarthest);
+    const Axis covariates{"covariate", std::size_t(nx_)};
     archive.value("samples", samples_);
     archive.value("steps", steps_);
     series_.exchange(archive);
@@ -193,29 +189,11 @@ class Forecaster {
     finder_.exchange(archive);
     covariates_.exchange(archive);
     archive.vector("covariates_before", x_before_.data(), covariates, Limits{}.or_unknown());
-    archive.vector("origin_valid", valid_.data(), origins, Limits::up_to(kSettled));
-    archive.array("origin_units", units_.data(), origins, {"unit", 2}, 2);
-    for (int i = 0; i < H_; ++i)
-      archive.require(!valid_[i] || unit_of(i).is_possible(), "the units of an origin are out of range");
-    const Limits features = Limits::within(Series::kLargestFeature);
-    archive.array("origin_features", of_origin_.data(), origins, {"feature", feature::kOfOrigin},
-                  feature::kOfOrigin, features);
-    archive.array("origin_covariates", x_of_origin_.data(), origins, covariates, std::size_t(nx_),
-                  Limits::within(Covariates::kLargest));
-    archive.array("target_features", of_target_.data(), origins,
-                  {"step and feature", std::size_t(H_) * kOfTarget}, std::size_t(H_) * kOfTarget, features);
-    const std::size_t row = std::size_t(H_) * n_issued();
-    archive.array("issued", issued_.data(), origins, {"step and member", row}, row, measured);
+    origins_.exchange(archive);
     paths_.exchange(archive);
     plain_.exchange(archive, "plain.");
     if (!ahead_) return;
-    const std::size_t trail = ahead_->trail_size(), n_weights = ahead_->n_weights();
-    const std::size_t row_ahead = std::size_t(H_) * Uncertainty::kIssued;
-    archive.array("issued_ahead", issued_ahead_.data(), origins, {"step and quantile", row_ahead}, row_ahead,
-                  Uncertainty::issued_limits());
-    archive.array("trails", trails_.data(), origins, {"trail", trail}, trail, measured);
-    archive.array("trail_weights", weights_.data(), origins, {"weight", n_weights}, n_weights,
-                  Limits::within(kLargestWeight));
+    origins_.exchange_ahead(archive);
     PrefixedArchive own(archive, "ahead.");
     paths_ahead_->exchange(own);
     ahead_->exchange(archive, "ahead.");
@@ -235,14 +213,13 @@ class Forecaster {
     if (!former.ahead_) former.plain_.exchange(snapshot, "ahead.");
     Graft graft(snapshot);
     exchange(graft);
-    std::fill(valid_.begin(), valid_.end(), 0);
+    origins_.forget_all();
   }
 
  private:
-  enum Validity : std::int64_t { kUnusable, kBegun, kSettled };  // of an origin; its units have settled
-  static constexpr std::int64_t kFirst = 30;                     // values before units are settled
-  static constexpr std::int64_t kMostFilled = 400;               // rows that a gap is filled with
-  static constexpr int kOfTarget = 2 * feature::kNTarget;
+  static constexpr std::int64_t kFirst = 30;        // values before units are settled
+  static constexpr std::int64_t kMostFilled = 400;  // rows that a gap is filled with
+  static constexpr int kOfTarget = Origins::kOfTarget;
 
   std::int64_t n_remembered() const { return options_.small ? 200 : 1200; }
 
@@ -251,6 +228,14 @@ class Forecaster {
     for (std::size_t i = 0; i < options_.periods.size() && i < 2; ++i)
       given[i] = {Cycle::counted, options_.periods[i]};
     return given;
+  }
+
+  // The value, or NaN for a fault.
+  double believable(double y) {
+    y = std::clamp(y, -History::kAbsurd, History::kAbsurd);
+    if (!series_.is_fault(y)) return y;
+    series_.note_fault();
+    return NAN;
   }
 
   std::int64_t age_of_late_value(double time) const {
@@ -288,21 +273,13 @@ class Forecaster {
     } catch (const std::bad_alloc&) {
       return;  // no memory for a season now; it is looked for again
     }
-    std::fill(valid_.begin(), valid_.end(), 0);
+    origins_.forget_all();
     if (!another_day) return;
     plain_.begin_anew();
     paths_.forget_buckets();
     if (!ahead_) return;
     ahead_->begin_anew();
     paths_ahead_->forget_buckets();
-  }
-
-  std::size_t place(std::int64_t row) const { return std::size_t(row % H_); }
-  Measure unit_of(std::size_t origin) const { return {units_[origin * 2], units_[origin * 2 + 1]}; }
-  float* issued(std::size_t origin, int step) { return &issued_[(origin * H_ + step) * n_issued()]; }
-  std::size_t n_issued() const { return std::size_t(plain_.n_members()) + 1 + Uncertainty::kIssued; }
-  float* issued_ahead(std::size_t origin, int step) {
-    return &issued_ahead_[(origin * H_ + step) * Uncertainty::kIssued];
   }
 
   // Answers make sense within the range of the values seen, and as far again beyond it.
@@ -316,11 +293,12 @@ class Forecaster {
   double expectation() {
     const std::int64_t rows = series_.history().rows();
     if (rows == 0) return 0;
-    const std::size_t origin = place(rows - 1);
-    if (!valid_[origin]) return series_.history().value(0);
+    const std::size_t origin = origins_.at(rows - 1);
+    if (!origins_.validity(origin)) return series_.history().value(0);
     const double range = series_.highest() - series_.lowest();
-    return std::clamp(unit_of(origin).restore(issued(origin, 0)[plain_.n_members()]),
-                      series_.lowest() - range, series_.highest() + range);
+    return std::clamp(
+        origins_.unit(origin).restore(origins_.lean(origin, 0).answer(origins_.mixed(origin, 0))),
+        series_.lowest() - range, series_.highest() + range);
   }
 
   // The row that has come was ahead of the last H origins.
@@ -330,61 +308,67 @@ class Forecaster {
     const double now = series_.deviation_with(y);
     covariates_.as_if_ahead(x_there_);
     covariates_.standardise(x_there_.data(), x_.data());
+    plain_.begin_row();
+    if (ahead_) ahead_->begin_row();
     for (int step = 0; step < H_ && step < rows; ++step) {
-      const std::size_t origin = place(rows - 1 - step);
-      if (!valid_[origin]) continue;
-      const Measure unit = unit_of(origin);
+      const std::size_t origin = origins_.at(rows - 1 - step);
+      if (!origins_.validity(origin)) continue;
       recall(origin, step);
-      learn_ahead(origin, step, unit, y, bucket, rows - 1 - step, now);
+      learn_ahead(origin, step, y, bucket, rows - 1 - step, now);
       if (std::isnan(y)) continue;
-      float* issued = this->issued(origin, step);
-      const int n = plain_.n_members();
-      std::copy_n(issued, n, opinions_.data());
-      const double target = unit.of(y), error = y - unit.restore(issued[n]);
-      plain_.uncertainty().learn(step, bucket, error, unit.deviation, issued + n + 1);
-      paths_.note(rows - 1 - step, step, error, issued[n + 1] * unit.deviation, unit.deviation);
-      plain_.learn(features_.data(), step, opinions_.data(), issued[n], target, unit.deviation / now,
-                   valid_[origin] == kSettled);
+      std::copy_n(origins_.opinions(origin, step), plain_.n_members(), opinions_.data());
+      const Said said = {origin, step, bucket, rows - 1 - step, now};
+      learn_from(plain_, paths_, said, origins_.mixed(origin, step), origins_.lean(origin, step),
+                 origins_.error(origin, step), y);
     }
-    const std::size_t newest = place(std::max<std::int64_t>(rows - 1, 0));
+    const std::size_t newest = origins_.at(std::max<std::int64_t>(rows - 1, 0));
     recall(newest, 0);
     plain_.learn_next_row(features_.data(), x_before_.data(), y);
     if (ahead_) ahead_->learn_next_row(features_.data(), x_there_.data(), y);
     std::copy_n(covariates_.now(), nx_, x_before_.begin());
-    if (rows == 0 || valid_[newest] != kSettled) return;
-    const double target = unit_of(newest).of(y);
+    if (rows == 0 || origins_.validity(newest) != Origins::kSettled) return;
+    const double target = origins_.unit(newest).of(y);
     plain_.learn_networks(features_.data(), target);
     if (ahead_) ahead_->learn_networks(features_.data(), target);
   }
 
+  // Where and when something was said of the row that has come.
+  struct Said {
+    std::size_t origin;
+    int step, bucket;
+    std::int64_t row;
+    double deviation;  // of the target, now
+  };
+
+  // Teaches a panel what came of what it had said, its opinions in opinions_, and its errors' size.
+  void learn_from(Panel& panel, PathErrors& paths, const Said& said, double mixed,
+                  const LastingLevel::Lean& lean, const float* expected, double y) {
+    const Measure unit = origins_.unit(said.origin);
+    const double target = unit.of(y), error = y - unit.restore(lean.answer(mixed));
+    panel.uncertainty().learn(said.step, said.bucket, error, unit.deviation, expected);
+    paths.note(said.row, said.step, error, expected[0] * unit.deviation, unit.deviation);
+    panel.learn(features_.data(), said.step, opinions_.data(), mixed, lean, target,
+                unit.deviation / said.deviation, origins_.validity(said.origin) == Origins::kSettled);
+  }
+
   // With the covariates of the rows ahead a forecast can only be made when they have come.
-  void learn_ahead(std::size_t origin, int step, const Measure& unit, double y, int bucket, std::int64_t row,
-                   double now) {
+  void learn_ahead(std::size_t origin, int step, double y, int bucket, std::int64_t row, double now) {
     if (!ahead_) return;
-    const View view = view_from(unit, x_there_.data());
-    std::vector<double>& trail = trail_;
-    const std::size_t n = ahead_->trail_size();
-    trail.assign(&trails_[origin * n], &trails_[origin * n] + n);
-    ahead_->opinions(features_.data(), step, view, &weights_[origin * ahead_->n_weights()], trail.data(),
+    const View view = view_from(origins_.unit(origin), x_there_.data());
+    ahead_->opinions(features_.data(), step, view, origins_.weights(origin), origins_.trail(origin),
                      opinions_.data());
-    std::copy(trail.begin(), trail.end(), &trails_[origin * n]);
     if (std::isnan(y)) return;
-    const double mixed = ahead_->combine(step, opinions_.data());
-    const double error = y - unit.restore(mixed);
-    const float* issued = issued_ahead(origin, step);
-    ahead_->uncertainty().learn(step, bucket, error, unit.deviation, issued);
-    paths_ahead_->note(row, step, error, issued[0] * unit.deviation, unit.deviation);
-    ahead_->learn(features_.data(), step, opinions_.data(), mixed, unit.of(y), unit.deviation / now,
-                  valid_[origin] == kSettled);
+    learn_from(*ahead_, *paths_ahead_, {origin, step, bucket, row, now},
+               ahead_->combine(step, opinions_.data()), origins_.lean_ahead(origin, step),
+               origins_.error_ahead(origin, step), y);
   }
 
   // The features that the row which has come had at an origin, into features_.
   void recall(std::size_t origin, int step) {
-    std::copy_n(&of_origin_[origin * feature::kOfOrigin], feature::kOfOrigin, features_.data());
-    std::copy_n(&of_target_[(origin * H_ + step) * kOfTarget], kOfTarget,
-                features_.data() + feature::kTarget);
+    std::copy_n(origins_.features(origin), feature::kOfOrigin, features_.data());
+    std::copy_n(origins_.target_features(origin, step), kOfTarget, features_.data() + feature::kTarget);
     std::copy_n(calendar_.data(), kCalendarTerms, features_.data() + feature::kCalendar);
-    for (int j = 0; j < nx_; ++j) features_[feature::kCovariates + j] = x_of_origin_[origin * nx_ + j];
+    for (int j = 0; j < nx_; ++j) features_[feature::kCovariates + j] = origins_.covariates(origin)[j];
     multiply_covariates(x_.data());
   }
 
@@ -408,38 +392,35 @@ class Forecaster {
   // The newest row becomes an origin: everybody says what comes.
   void issue() {
     const std::int64_t row = series_.history().rows() - 1;
-    const std::size_t origin = place(row);
+    const std::size_t origin = origins_.at(row);
     if (series_.known() == 0) return;
     const Measure unit = series_.measure();
-    units_[origin * 2] = unit.mean;
-    units_[origin * 2 + 1] = unit.deviation;
-    valid_[origin] = series_.known() < kFirst ? kBegun : kSettled;
-    series_.origin_features(unit, &of_origin_[origin * feature::kOfOrigin]);
-    for (int j = 0; j < nx_; ++j) x_of_origin_[origin * nx_ + j] = float(covariates_.standard()[j]);
-    std::copy_n(&of_origin_[origin * feature::kOfOrigin], feature::kOfOrigin, features_.data());
-    for (int j = 0; j < nx_; ++j) features_[feature::kCovariates + j] = x_of_origin_[origin * nx_ + j];
-    std::vector<double>& trail = trail_;
+    origins_.begin(origin, series_.known() < kFirst ? Origins::kBegun : Origins::kSettled, unit);
+    series_.origin_features(unit, origins_.features(origin));
+    for (int j = 0; j < nx_; ++j) origins_.covariates(origin)[j] = float(covariates_.standard()[j]);
+    std::copy_n(origins_.features(origin), feature::kOfOrigin, features_.data());
+    for (int j = 0; j < nx_; ++j) features_[feature::kCovariates + j] = origins_.covariates(origin)[j];
     if (ahead_) {
-      trail.resize(ahead_->trail_size());
-      ahead_->begin(features_.data(), trail.data());
-      std::copy(trail.begin(), trail.end(), &trails_[origin * trail.size()]);
-      ahead_->copy_weights(&weights_[origin * ahead_->n_weights()]);
+      ahead_->begin(features_.data(), origins_.trail(origin));
+      ahead_->copy_weights(origins_.weights(origin));
     }
     plain_.begin(features_.data(), scratch_trails_.data());
+    LastingLevel::levels(series_.history(), H_, levels_.data());
     const View view = view_from(unit, covariates_.now());
-    const int n = plain_.n_members();
     for (int step = 0; step < H_; ++step) {
       const Ahead there = series_.ahead(step + 1);
       row_features(unit, there);
-      std::copy_n(features_.data() + feature::kTarget, kOfTarget,
-                  &of_target_[(origin * H_ + step) * kOfTarget]);
+      std::copy_n(features_.data() + feature::kTarget, kOfTarget, origins_.target_features(origin, step));
       plain_.opinions(features_.data(), step, view, nullptr, scratch_trails_.data(), opinions_.data());
-      float* issued = this->issued(origin, step);
-      std::copy_n(opinions_.data(), n, issued);
-      issued[n] = float(plain_.combine(step, opinions_.data()));
-      plain_.uncertainty().issue(step, bucket_of(there), unit.deviation, issued + n + 1);
-      if (ahead_)
-        ahead_->uncertainty().issue(step, bucket_of(there), unit.deviation, issued_ahead(origin, step));
+      std::copy_n(opinions_.data(), plain_.n_members(), origins_.opinions(origin, step));
+      origins_.mixed(origin, step) = float(plain_.combine(step, opinions_.data()));
+      const double level = unit.of(levels_[step]);
+      origins_.set_lean(origin, step, plain_.lean(step, level));
+      const int bucket = bucket_of(there);
+      plain_.uncertainty().issue(step, bucket, unit.deviation, origins_.error(origin, step));
+      if (!ahead_) continue;
+      origins_.set_lean_ahead(origin, step, ahead_->lean(step, level));
+      ahead_->uncertainty().issue(step, bucket, unit.deviation, origins_.error_ahead(origin, step));
     }
     const int now = bucket_of(series_.ahead(0));
     paths_.open(row, now, unit.deviation);
@@ -491,21 +472,13 @@ class Forecaster {
   std::unique_ptr<PathErrors> paths_ahead_;
   std::int64_t samples_ = 0, steps_ = 0;
 
-  // The last H origins, each in place row % H.
-  Buffer<std::int64_t> valid_;  // Validity
-  Buffer<double> units_;        // [origin][mean, deviation]
-  Buffer<float> of_origin_, x_of_origin_,
-      of_target_;  // [origin][feature], [origin][covariate], [origin][step][feature]
-  Buffer<float>
-      issued_;  // [origin][step][opinions, their mixture, and of its error Uncertainty::kIssued numbers]
-  Buffer<float> issued_ahead_;  // [origin][step][those of the other panel]
-  Buffer<double> trails_;       // [origin]: roll-outs that wait for covariates
-  Buffer<float> weights_;       // [origin]: of the networks that make them
+  Origins origins_;
 
+  Buffer<double> levels_;  // of the newest row, see LastingLevel
   Buffer<double> features_, x_, calendar_, opinions_, scratch_trails_;
   std::vector<double> x_before_;  // the covariates of the row before
   std::vector<double> unknown_;   // those of a row of which nothing is known
-  std::vector<double> trail_, x_there_;
+  std::vector<double> x_there_;
   std::vector<Ahead> rows_ahead_;
 };
 

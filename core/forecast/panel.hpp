@@ -12,6 +12,7 @@
 #include "archive.hpp"
 #include "combine/mixture.hpp"
 #include "forecast/features.hpp"
+#include "forecast/lasting_level.hpp"
 #include "forecast/next_row.hpp"
 #include "forecast/regression.hpp"
 #include "forecast/rolled_network.hpp"
@@ -43,7 +44,10 @@ class Panel {
   enum Simple { kLastValue, kMean, kNaive0, kNaive1, kProfile0, kProfile1, kSlotMean, kNSimple };
 
   explicit Panel(const PanelOptions& options)
-      : horizon_(options.horizon), n_covariates_(options.covariates), uncertainty_(options.horizon) {
+      : horizon_(options.horizon),
+        n_covariates_(options.covariates),
+        level_(options.horizon),
+        uncertainty_(options.horizon) {
     add_networks(options);
     add_regressions(options);
     if (!options.next_row.empty())
@@ -152,15 +156,22 @@ class Panel {
     return opinions[std::min_element(errors_.begin(), errors_.begin() + kNSimple) - errors_.begin()];
   }
 
+  // How far the mixture is leant to a level that has lasted.
+  LastingLevel::Lean lean(int step, double level) const { return level_.lean(step, level); }
+
+  // The truth about a row follows, step by step.
+  void begin_row() { level_.begin_row(); }
+
   // The truth about a row ahead: what everybody had said, the features it was said of.
   // Only origins with settled units teach regressions. `scale` is the origin's unit in units of now.
-  void learn(double* features, int step, const double* opinions, double mixed, double target, double scale,
-             bool settled) {
+  void learn(double* features, int step, const double* opinions, double mixed, const LastingLevel::Lean& lean,
+             double target, double scale, bool settled) {
     for (std::size_t i = 0; i < networks_.size(); ++i)
       features[rolled(n_covariates_) + i] = opinions[kNSimple + i];
     if (settled)
       for (Regressions& regressions : regressions_) regressions.learn(features, step, target);
     scale = std::min(scale, kLargestScale);
+    level_.learn(step, mixed, lean, target, scale);
     // As long as the mixture was not asked, it is judged by what it would have said.
     const bool asked = learned_[step] >= kFewest + horizon_;
     mixtures_[step].learn(opinions, asked ? mixed : mixtures_[step].combine(opinions), target, scale);
@@ -169,7 +180,7 @@ class Panel {
     double* errors = &errors_[std::size_t(step) * (n_members_ + 1)];
     for (int m = 0; m <= n_members_; ++m) {
       if (m == n_asked(step) && m < n_members_) continue;
-      const double error = scale * ((m < n_members_ ? opinions[m] : mixed) - target);
+      const double error = scale * ((m < n_members_ ? opinions[m] : lean.answer(mixed)) - target);
       errors[m] += rate * (std::min(error * error, kLargestError) - errors[m]);
     }
   }
@@ -177,6 +188,7 @@ class Panel {
   void begin_anew() {
     for (Mixture& mixture : mixtures_) mixture.forget();
     std::fill(learned_.begin(), learned_.end(), 0);
+    level_.forget();
     uncertainty_.forget_buckets();
   }
   void reserve_scratch() const {
@@ -199,6 +211,7 @@ class Panel {
     own.array("errors", errors_.data(), steps, and_all_, std::size_t(n_members_ + 1),
               Limits::up_to(kLargestError));
     uncertainty_.exchange(own);
+    level_.exchange(own);
     for (int h = 0; h < horizon_; ++h) {
       PrefixedArchive step(own, "step" + std::to_string(h + 1) + ".");
       mixtures_[h].exchange(step);
@@ -323,6 +336,7 @@ class Panel {
   std::vector<Mixture> mixtures_;  // one for each step
   Buffer<std::int64_t> learned_;   // rows, for each step
   Buffer<double> errors_;          // [step][member, and then the mixture]: recent mean squares
+  LastingLevel level_;
   Uncertainty uncertainty_;
 };
 

@@ -157,6 +157,42 @@ class RolledNetwork:
         return answers
 
 
+class LastingLevel:
+    """Leans each step to a level that has lasted, as far as it was better lately and that has paid."""
+
+    FADE, FAR, RATE, LIMIT, FIRST, MOST = 0.95, 6.0, 0.001, 20.0, 50, 25
+
+    def __init__(self, horizon):
+        self.gain, self.usual, self.counts = np.zeros(horizon), np.zeros(horizon), np.zeros(horizon)
+        self.paid = Mixture(2, DISCOUNT ** (1 / horizon), distance=0.0)
+
+    def levels(self, y):
+        """Give for each step the median of as many of the newest values as make up half of the way."""
+        sizes = [min(h // 2 | 1, len(y), self.MOST) for h in range(1, len(self.gain) + 1)]
+        return np.array([np.median(y[-size:]) for size in sizes])
+
+    def shares(self):
+        """Give the share of the level in the answer to each step, before it is asked whether that pays."""
+        far = self.FAR / (1 - self.FADE) * self.usual
+        return np.where(self.gain > 0, self.gain**2 / np.maximum(self.gain**2 + far**2, 1e-300), 0.0)
+
+    def learn(self, mixed, leans, targets, scales):
+        """Take in a row: of each step so far its mixture, level, share and trust, in units of its origin."""
+        total = 0.0
+        for h, (said, (level, share, trust), target, scale) in enumerate(
+            zip(mixed, leans, targets, scales, strict=True)
+        ):
+            total += scale**2 * ((said - target) ** 2 - (level - target) ** 2)
+            self.gain[h] = max(self.FADE * self.gain[h] + total / (h + 1), 0.0)
+            self.counts[h] += 1
+            square = (scale * (said - target)) ** 2
+            limit = self.LIMIT * self.usual[h] if self.counts[h] > self.FIRST else np.inf
+            self.usual[h] += max(1 / self.counts[h], self.RATE) * (min(square, limit) - self.usual[h])
+            guarded = said + share * (level - said)
+            ways = np.array([guarded, said])
+            self.paid.learn(scale * ways, scale * target, scale * (said + trust * (guarded - said)))
+
+
 class Step:
     """Who is trusted so many steps ahead."""
 

@@ -18,6 +18,7 @@ from elman.cli.progress import learning
 from elman.cli.rejects import Rejects
 from elman.cli.report import as_json, errors_table
 from elman.models import catalogue
+from elman.tables import AS_FOUND, ReadingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,20 +30,14 @@ if TYPE_CHECKING:
 _DEFAULT_MODELS = f"{catalogue.DEFAULT},linear,SRNN-EKF,SRNN-WOGD,LSTM-Adam"
 
 
+@options.reads_tables
 def compare(  # noqa: PLR0917 - typer makes an option of each
     file: options.File,
     models: Annotated[str, typer.Option(metavar="A,B,…", help="Names, as in elman run.")] = _DEFAULT_MODELS,
     target: options.Target = None,
     lags: Annotated[int, typer.Option(min=0, metavar="N", help=options.LAGS)] = sources.DEFAULT_LAGS,
     ignore: options.Ignore = None,
-    separator: options.Separator = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    na: options.Na = None,
-    date_format: options.DateFormat = None,
-    time: options.Time = None,
-    text: options.Text = None,
-    header: options.Header = True,
+    reading: ReadingOptions = AS_FOUND,
     rows: options.Rows = None,
     plot: Annotated[Path | None, typer.Option(metavar="OUT.png", help="Draw the learning curves.")] = None,
     as_object: options.Json = False,
@@ -61,16 +56,6 @@ def compare(  # noqa: PLR0917 - typer makes an option of each
     if plot is not None:
         options.check_plot(plot)
     refuse_overwriting({"--plot": plot}, {"the input": file})
-    reading = options.reading(
-        separator=separator,
-        decimal=decimal,
-        encoding=encoding,
-        na=na,
-        date_format=date_format,
-        time=time,
-        text=text,
-        header=header,
-    )
     say = err if as_object else out
     with ExitStack() as stack:
         source = sources.open_source(file, target, ignore or [], reading, stack)

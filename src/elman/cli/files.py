@@ -7,12 +7,16 @@ import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
+from elman.cli.errors import about
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+_State = TypeVar("_State")
 
 
 def refuse_overwriting(written: Mapping[str, Path | None], kept: Mapping[str, str | Path | None]) -> None:
@@ -33,6 +37,17 @@ def refuse_overwriting(written: Mapping[str, Path | None], kept: Mapping[str, st
             if same_file(path, other_path):
                 raise typer.BadParameter(f"{what} {path} is the same file as {other}; name another one")
         others[what] = path
+
+
+def former_state(save: Path | None, resume: Path | None, read: Callable[[bytes], _State]) -> _State | None:
+    """Return what to go on with, if any. The same file for both options goes on with it if it is there."""
+    same = save is not None and resume is not None and same_file(save, resume)
+    if save is not None and save.exists() and not same:
+        raise typer.BadParameter(f"--save {save}: there is a state already; --resume goes on with it")
+    if resume is None or (same and not resume.exists()):
+        return None
+    with about(resume):
+        return read(resume.read_bytes())
 
 
 def same_file(one: str | Path, other: str | Path) -> bool:

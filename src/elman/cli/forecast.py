@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path  # noqa: TC003 - typer reads the annotation
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from rich import box
-from rich.table import Table as Grid
 
 from elman import runs
+from elman.cli import forecast_report as report
 from elman.cli import options, sources
-from elman.cli.console import err, headline, out, tell
-from elman.cli.errors import about
-from elman.cli.files import refuse_overwriting, same_file
-from elman.cli.report import shown
+from elman.cli.console import err, out, tell
+from elman.cli.files import former_state, refuse_overwriting
+from elman.cli.series import Ahead, Covariates, Series, dates, read_future, read_series
 from elman.cli.signals import StopSignals
 from elman.models.forecaster import Forecaster
-from elman.tables import Block
+from elman.tables import AS_FOUND, Block, ReadingOptions
 
 if TYPE_CHECKING:
-    from elman.arrays import Float64
     from elman.cli.sources import Source
-    from elman.models.forecasts import Backtest, Forecast
-    from elman.tables import Bad, ReadingOptions
 
 _STATE: dict[str, Any] = {"rich_help_panel": "State"}
-_SCORED = 0.8  # share of the rows, the last ones, that the backtest counts
 
 
+@options.reads_tables
 def forecast(  # noqa: PLR0917 - typer makes an option of each
     file: options.File,
     target: options.Target = None,
@@ -66,13 +60,7 @@ def forecast(  # noqa: PLR0917 - typer makes an option of each
     resume: Annotated[
         Path | None, typer.Option(metavar="STATE", help="Go on with this state, and save to it.", **_STATE)
     ] = None,
-    separator: options.Separator = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    na: options.Na = None,
-    date_format: options.DateFormat = None,
-    time: options.Time = None,
-    header: options.Header = True,
+    reading: ReadingOptions = AS_FOUND,
 ) -> None:
     """Learn a series and forecast its next rows, each with an interval that holds nine of ten.
 
@@ -87,8 +75,13 @@ def forecast(  # noqa: PLR0917 - typer makes an option of each
 
     `sensor | elman forecast - --target load --json` · a forecast after every row
 
-    Rows at the end of the file that have covariates but no target are the next rows, as if they were in
-    `--future`. Other columns of the file than those are not used.
+    **Covariates** are all other columns: numbers, dates or words. Rows at the end of the file that have no
+    target are the next rows, as if they were in `--future`; the columns that these have values in are known
+    ahead, the others count up to now. With more than 16 of the latter none of them is used.
+
+    **In a pipe** come a header, then rows. Each is learned and answered by a line: its time and the means,
+    lows and highs of the rows after it; `--future` gives covariates of these by their times. With `--resume`
+    rows that are not newer than the state are passed over; without times all rows are new.
     """
     if plot is not None:
         options.check_plot(plot)
@@ -96,40 +89,42 @@ def forecast(  # noqa: PLR0917 - typer makes an option of each
         {"--predictions": predictions, "--plot": plot},
         {"the input": file, "--future": future, "--save": save, "--resume": resume},
     )
-    reading = options.reading(
-        separator=separator,
-        decimal=decimal,
-        encoding=encoding,
-        na=na,
-        date_format=date_format,
-        time=time,
-        text=None,
-        header=header,
-    )
+    if file == "-":
+        _refuse_in_a_pipe(sample=sample, predictions=predictions, plot=plot)
     with ExitStack() as stack:
         place = save or resume
         state = None if place is None else stack.enter_context(runs.StateFile(place))
-        former = _former(save, resume)
+        former = former_state(save, resume, Forecaster.from_bytes)
         model = former or _new(horizon, season, lowest, highest)
+        reading = replace(reading, were_text=_texts(model))
         source = sources.open_source(file, target, ignore or [], reading, stack)
         if file == "-":
-            _converse(model, source, state, every or 1, as_object=as_object)
+            pipe = _Pipe(model, source, state, every or 1, rows, as_object=as_object)
+            pipe.converse(None if future is None else read_future(future, pipe.covariates, reading))
             return
-        data = _read(source, rows, future, reading)
-        said = _Said(model, source, data)
-        said.learn(every or 1)
+        series = read_series(source, rows, future, reading)
+        said = _learned(model, source, series, every or 1)
         if state is not None:
             state.write(model.to_bytes())
-        paths = None if sample is None else model.sample(sample, data.ahead, data.times_ahead, seed=0)
+        paths = None if sample is None else model.sample(sample, *_next_rows(series, model), seed=0)
         if predictions is not None:
-            _write(predictions, said.forecast, paths)
-        _tell(said, as_object=as_object, paths=None if predictions else paths)
+            report.write(predictions, said.forecast, paths)
+        if as_object:
+            report.tell_object(said, None if predictions else paths)
+        else:
+            report.tell_table(said)
         if plot is not None:
             from elman import plots  # noqa: PLC0415 - matplotlib is an extra
 
-            figure = plots.of_forecast(said.forecast, data.y, data.times, source.target, source.name)
+            figure = plots.of_forecast(said.forecast, series.y, series.times, source.target, source.name)
             plots.save(figure, plot)
             tell(err if as_object else out, f"drawn: {plot}")
+
+
+def _refuse_in_a_pipe(**given: Any) -> None:
+    for option, value in given.items():
+        if value is not None:
+            raise typer.BadParameter(f"--{option} belongs to a file; in a pipe every row is answered")
 
 
 def _new(horizon: int, season: list[int] | None, lowest: float | None, highest: float | None) -> Forecaster:
@@ -139,257 +134,86 @@ def _new(horizon: int, season: list[int] | None, lowest: float | None, highest: 
         raise typer.BadParameter(str(error)) from error
 
 
-def _former(save: Path | None, resume: Path | None) -> Forecaster | None:
-    """Return the forecaster to go on with, if any."""
-    same = save is not None and resume is not None and same_file(save, resume)
-    if save is not None and save.exists() and not same:
-        raise typer.BadParameter(f"--save {save}: there is a state already; --resume goes on with it")
-    if resume is not None and (resume.exists() or not same):
-        with about(resume):
-            return Forecaster.from_bytes(resume.read_bytes())
-    return None
+def _texts(model: Forecaster) -> tuple[str, ...]:
+    """Return the names of the covariates that hold words."""
+    named = zip(model.feature_names or (), model.feature_kinds, strict=True)
+    return tuple(name for name, kind in named if kind == "category")
 
 
-@dataclass
-class _Data:
-    """A file as arrays: what was, and what is known of the next rows."""
-
-    y: Float64
-    X: Float64 | None
-    times: Float64 | None
-    names: list[str]
-    ahead: list[dict[str, float]] | None
-    times_ahead: Float64 | None
-
-    @property
-    def dates(self) -> Any:
-        return None if self.times is None else _dates(self.times)
+def _learned(model: Forecaster, source: Source, series: Series, every: int) -> report.Said:
+    """Learn the rows that are new to a model, then forecast."""
+    now, begin = model.newest_time, model.n_samples
+    if series.times is not None:
+        begin = 0 if now is None else int(np.searchsorted(series.times, now, side="right"))
+    y = series.y[begin:]
+    times = None if series.times is None else dates(series.times[begin:])
+    X = series.covariates.rows(series.X[begin:]) if len(y) else None
+    backtest = model.run(y, X, times, every, known=series.known_ahead if X is not None else None)
+    ahead = model.forecast(*_next_rows(series, model))
+    return report.Said(model, source.name, source.target, y, backtest, ahead, _notes(source, series))
 
 
-def _dates(stamps: Float64) -> Any:
-    micro = np.where(np.isnan(stamps), 0, np.round(stamps * 1e6)).astype("datetime64[us]")
-    return np.where(np.isnan(stamps), np.datetime64("NaT"), micro)
+def _next_rows(series: Series, model: Forecaster) -> tuple[Any, Any]:
+    if series.ahead is None:
+        return None, None
+    newest = None if series.times is None else float(series.times[-1])
+    return series.ahead.after(newest, model.horizon)
 
 
-def _arrays(source: Source, limit: int | None) -> tuple[Float64, Float64, Float64 | None]:
-    """Return all values, inputs and stamps of a source."""
-    blocks, count = list[Block](), 0
-    bad = list["Bad"]()
-    for block in source.blocks(bad.append):
-        blocks.append(block if limit is None else block[: limit - count])
-        count += len(blocks[-1])
-        if limit is not None and count >= limit:
-            break
-    if bad:
-        tell(err, f"{len(bad):,} lines could not be read and were passed over, the first: {bad[0]}", "yellow")
-    if not count:
-        raise ValueError(f"{source.name} has no rows")
-    times = None if blocks[0].time is None else np.concatenate([b.time for b in blocks if b.time is not None])
-    return np.concatenate([b.y[:, 0] for b in blocks]), np.concatenate([b.X for b in blocks]), times
+def _notes(source: Source, series: Series) -> tuple[str, ...]:
+    """Return how the file was understood, where that is not obvious."""
+    said = [*source.notes, *series.notes]
+    measured = [name for name in series.covariates.names if name not in series.known_ahead]
+    for what, names in (("known ahead", series.known_ahead), ("known up to now", measured)):
+        if names:
+            said.append(f"{what}: {', '.join(names)}")
+    return tuple(said)
 
 
-def _read(source: Source, limit: int | None, future: str | None, reading: ReadingOptions) -> _Data:
-    y, X, times = _arrays(source, limit)
-    if np.isnan(y).all():
-        raise ValueError(f"{source.name}: column {source.target!r} has no value at all")
-    last = int(np.flatnonzero(~np.isnan(y))[-1]) + 1
-    usable = [i for i, each in enumerate(source.inputs) if each.kind == "number"]
-    names, ahead, times_ahead = list[str](), None, None
-    if future is not None:
-        with ExitStack() as stack:
-            known = sources.open_source(future, None, [], reading, stack)
-            _, _, stamps = values = _arrays(known, None)
-            columns = {
-                each.name: values[1][:, i] for i, each in enumerate(known.inputs) if each.kind == "number"
-            }
-            columns[known.target] = values[0]
-            names = [source.inputs[i].name for i in usable if source.inputs[i].name in columns]
-            if not names:
-                raise ValueError(f"{future} has none of the columns of {source.name} besides the target")
-            rows = range(len(values[0]))
-            if stamps is not None and times is not None:
-                rows = range(int(np.searchsorted(stamps, times[last - 1], side="right")), len(stamps))
-                times_ahead = stamps[rows.start :]
-            ahead = [{name: float(columns[name][row]) for name in names} for row in rows]
-    elif last < len(y):
-        names = [source.inputs[i].name for i in usable if not np.isnan(X[last:, i]).all()]
-        places = [i for i in usable if source.inputs[i].name in names]
-        ahead = (
-            [{source.inputs[i].name: float(row[i]) for i in places} for row in X[last:]] if names else None
-        )
-        times_ahead = None if times is None else times[last:]
-    places = [i for i in usable if source.inputs[i].name in names]
-    table = X[:last, places] if places else None
-    return _Data(y[:last], table, None if times is None else times[:last], names, ahead, times_ahead)
+class _Pipe:
+    """A pipe whose every row is answered by a forecast of the rows after it."""
 
+    def __init__(
+        self,
+        model: Forecaster,
+        source: Source,
+        state: runs.StateFile | None,
+        every: int,
+        limit: int | None,
+        *,
+        as_object: bool,
+    ) -> None:
+        self._model, self._source, self._state, self._every = model, source, state, every
+        self._limit, self._as_object = limit, as_object
+        self._learned_until = model.newest_time
+        self.covariates = Covariates.of(source.inputs, source.time)
 
-class _Said:
-    """A forecaster that learns a file, and what it says."""
-
-    def __init__(self, model: Forecaster, source: Source, data: _Data) -> None:
-        self.model, self.source, self.data = model, source, data
-        limit = model.horizon
-        if data.ahead is not None:
-            data.ahead = data.ahead[:limit]
-        if data.times_ahead is not None:
-            data.times_ahead = data.times_ahead[:limit]
-
-    def learn(self, every: int) -> None:
-        """Learn the rows that are new to it, then forecast."""
-        data = self.data
-        begin = self.model.n_samples if data.times is None else self._first_new_row()
-        names, places = sorted(data.names), np.argsort(data.names)
-        rows = None
-        if data.X is not None:
-            table = data.X[:, places]
-            rows = [dict(zip(names, row, strict=True)) for row in table[begin:].tolist()]
-        times = None if data.dates is None else data.dates[begin:]
-        self.backtest: Backtest = self.model.run(data.y[begin:], rows, times, every)
-        self.y = data.y[begin:]
-        ahead_times = None if data.times_ahead is None else _dates(data.times_ahead)
-        self.forecast: Forecast = self.model.forecast(data.ahead, ahead_times)
-
-    def _first_new_row(self) -> int:
-        now = self.model.newest_time
-        times = self.data.times
-        return 0 if now is None or times is None else int(np.searchsorted(times, now, side="right"))
-
-    def errors(self) -> dict[str, Float64]:
-        """Return by what forecast the root mean squared error at each step, and the coverage."""
-        rows = self.backtest.rows
-        scored = rows >= len(self.y) - int(_SCORED * len(self.y))
-        truths = self.backtest.truths(self.y)[scored]
-        origins, steps = rows[scored], np.arange(1, self.model.horizon + 1)
-        candidates = {"forecast": self.backtest.mean[scored], "last value": self._filled()[origins][:, None]}
-        for period in self.model.seasons:
-            ago = origins[:, None] + steps - period * ((steps - 1) // period + 1)
-            candidates[f"{period} rows before"] = np.where(
-                ago >= 0, self._filled()[np.maximum(ago, 0)], np.nan
-            )
-        inside = (self.backtest.low[scored] <= truths) & (truths <= self.backtest.high[scored])
-        with np.errstate(invalid="ignore"):
-            found = {name: np.sqrt(_mean((values - truths) ** 2)) for name, values in candidates.items()}
-        return found | {"coverage": _mean(np.where(np.isnan(truths), np.nan, inside))}
-
-    def _filled(self) -> Float64:
-        """Return the values, the last known one where one is not known."""
-        known = np.where(np.isnan(self.y), 0, np.arange(len(self.y)))
-        return self.y[np.maximum.accumulate(known)]
-
-
-def _mean(values: Float64) -> Float64:
-    counts = (~np.isnan(values)).sum(axis=0)
-    return np.where(counts > 0, np.nansum(values, axis=0) / np.maximum(counts, 1), np.nan)
-
-
-def _stamp(when: Any) -> str:
-    return str(when).replace("T", " ").removesuffix(":00")
-
-
-def _tell(said: _Said, *, as_object: bool, paths: Float64 | None) -> None:
-    ahead, errors = said.forecast, said.errors()
-    if as_object:
-        values = {
-            "target": said.source.target,
-            "rows": said.model.n_samples,
-            "seasons": said.model.seasons,
-            "times": None if ahead.times is None else [str(when) for when in ahead.times],
-            "mean": ahead.mean.tolist(),
-            "low": _finite(ahead.low),
-            "high": _finite(ahead.high),
-            "backtest": {name: _finite(column) for name, column in errors.items()},
-        }
-        typer.echo(json.dumps(values | ({} if paths is None else {"paths": paths.tolist()})))
-        return
-    headline(out, said.source.name, f"{said.source.target}, {said.model.n_samples:,} rows")
-    periods = " and ".join(str(period) for period in said.model.seasons) or "none found"
-    tell(out, f"  seasons of so many rows: {periods}", "dim")
-    if said.data.names:
-        tell(out, f"  known ahead: {', '.join(said.data.names)}", "dim")
-    out.print(_forecast_table(ahead))
-    out.print(_backtest_table(errors, said.model.horizon))
-    count = int(_SCORED * len(said.y))
-    tell(
-        out,
-        f"low to high: nine of ten. Backtest over the last {count:,} rows, made before they were seen",
-        "dim",
-    )
-    if said.model.lowest is None and np.nanmin(said.y, initial=np.inf) >= 0 and ahead.low.min() < 0:
-        tell(out, f"{said.source.target} was never below 0: --lowest 0 keeps its forecast there, too", "dim")
-
-
-def _grid(first: str, headings: list[str]) -> Grid:
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column(first, no_wrap=True)
-    for heading in headings:
-        grid.add_column(heading, justify="right", style="bold" if heading == "forecast" else "")
-    return grid
-
-
-def _forecast_table(ahead: Forecast) -> Grid:
-    grid = _grid("step" if ahead.times is None else "time", ["forecast", "low", "high"])
-    for step in range(len(ahead.mean)):
-        when = str(step + 1) if ahead.times is None else _stamp(ahead.times[step])
-        numbers = (ahead.mean[step], ahead.low[step], ahead.high[step])
-        grid.add_row(when, *(shown(float(value)) for value in numbers))
-    return grid
-
-
-def _backtest_table(errors: dict[str, Float64], horizon: int) -> Grid:
-    names = [name for name in errors if name != "coverage"]
-    grid = _grid("steps ahead", [*names, "in interval"])
-    for step in sorted({1, 2, 3, 6, 12, 24, 48, horizon} & set(range(1, horizon + 1))):
-        covered = errors["coverage"][step - 1]
-        share = "-" if np.isnan(covered) else f"{covered:.1%}"
-        grid.add_row(str(step), *(shown(float(errors[name][step - 1])) for name in names), share)
-    return grid
-
-
-def _finite(values: Float64) -> list[float | None]:
-    return [float(value) if np.isfinite(value) else None for value in values]
-
-
-def _write(path: Path, ahead: Forecast, paths: Float64 | None) -> None:
-    headings = ["step", "time", "forecast", "low", "high"]
-    headings += [f"path{i + 1}" for i in range(0 if paths is None else len(paths))]
-    lines = [",".join(headings)]
-    for step in range(len(ahead.mean)):
-        when = "" if ahead.times is None else str(ahead.times[step])
-        numbers = [ahead.mean[step], ahead.low[step], ahead.high[step]]
-        numbers += [] if paths is None else paths[:, step].tolist()
-        lines.append(",".join([str(step + 1), when, *(runs.cell(float(value)) for value in numbers)]))
-    with about(path):
-        path.write_text("\n".join(lines) + "\n")
-
-
-def _converse(
-    model: Forecaster, source: Source, state: runs.StateFile | None, every: int, *, as_object: bool
-) -> None:
-    """Answer every row of a pipe by a forecast of the rows after it."""
-    if not as_object:
-        steps = range(1, model.horizon + 1)
-        cells = ["time", *(f"{what}{step}" for what in ("mean", "low", "high") for step in steps)]
-        typer.echo(",".join(cells))
-    with StopSignals() as stop:
-        for item in stop.interruptible(source.lines()):
-            if not isinstance(item, Block):
-                tell(err, f"passed over: {item}", "yellow")
-                continue
-            for i in range(len(item)):
-                when = None if item.time is None else _dates(item.time[i : i + 1])[0]
-                model.learn_one(item.y[i, 0], time=when)
-                if model.n_samples % every:
+    def converse(self, future: Ahead | None) -> None:
+        """Learn and answer row after row until there are no more."""
+        if not self._as_object:
+            typer.echo(report.line_header(self._model.horizon))
+        count = 0
+        with StopSignals() as stop:
+            for item in stop.interruptible(self._source.lines()):
+                if not isinstance(item, Block):
+                    tell(err, f"passed over: {item}", "yellow")
                     continue
-                _answer(model.forecast(), when, as_object=as_object)
-                if state is not None:
-                    state.write(model.to_bytes())
+                for i in range(len(item)):
+                    self._take(item, i, future)
+                    count += 1
+                    if count == self._limit:
+                        return
 
-
-def _answer(ahead: Forecast, when: Any, *, as_object: bool) -> None:
-    if as_object:
-        values: dict[str, Any] = {"time": None if when is None else str(when)}
-        values |= {"mean": _finite(ahead.mean), "low": _finite(ahead.low), "high": _finite(ahead.high)}
-        typer.echo(json.dumps(values))
-        return
-    numbers = [*ahead.mean, *ahead.low, *ahead.high]
-    typer.echo(",".join(["" if when is None else str(when), *(runs.cell(float(each)) for each in numbers)]))
+    def _take(self, block: Block, i: int, future: Ahead | None) -> None:
+        stamp = None if block.time is None else float(block.time[i])
+        if stamp is not None and self._learned_until is not None and stamp <= self._learned_until:
+            return
+        when = None if stamp is None else dates(np.array([stamp]))[0]
+        self._model.learn_one(block.y[i, 0], self.covariates.row(block.X[i]), time=when)
+        if self._model.n_samples % self._every:
+            return
+        xs, times = (None, None) if future is None else future.after(stamp, self._model.horizon)
+        ahead = self._model.forecast(xs, times)
+        typer.echo(report.line(ahead, when, as_object=self._as_object))
+        if self._state is not None:
+            self._state.write(self._model.to_bytes())

@@ -1,8 +1,11 @@
 """Arguments and options that several commands have."""
 
+import inspect
 import os
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
@@ -59,16 +62,35 @@ FewRows: TypeAlias = Annotated[
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")]
 
 
-def reading(
-    *,
-    separator: str | None,
-    decimal: str | None,
-    encoding: str | None,
-    na: list[str] | None,
-    date_format: str | None,
-    time: str | None,
-    text: list[str] | None,
-    header: bool,
+def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `_reading`; what they say it gets as its parameter `reading`."""
+    shared = inspect.signature(_reading).parameters
+    own = inspect.signature(command).parameters
+    hints = get_type_hints(command, include_extras=True)
+
+    @wraps(command)
+    def with_reading(**given: Any) -> None:
+        said = {name: given.pop(name) for name in shared}
+        command(**given, reading=_reading(**said))
+
+    parameters = list[inspect.Parameter]()
+    for name, parameter in own.items():
+        parameters += shared.values() if name == "reading" else [parameter.replace(annotation=hints[name])]
+    keyword = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+    vars(with_reading)["__signature__"] = inspect.Signature(keyword)
+    with_reading.__annotations__ = {each.name: each.annotation for each in keyword}
+    return with_reading
+
+
+def _reading(  # noqa: PLR0917 - typer makes an option of each
+    separator: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    na: Na = None,
+    date_format: DateFormat = None,
+    time: Time = None,
+    text: Text = None,
+    header: Header = True,
 ) -> ReadingOptions:
     """Return what the user said of how to read a table."""
     try:

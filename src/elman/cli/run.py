@@ -16,8 +16,7 @@ from elman import runs
 from elman.cli import options, sources
 from elman.cli.answers import Answers
 from elman.cli.console import err, headline, out, tell
-from elman.cli.errors import about
-from elman.cli.files import refuse_overwriting, same_file
+from elman.cli.files import former_state, refuse_overwriting
 from elman.cli.progress import learning
 from elman.cli.rejects import OnError, Rejects
 from elman.cli.report import as_json, errors_table, facts
@@ -26,6 +25,7 @@ from elman.cli.signals import StopSignals
 from elman.cli.sources import BuiltIn, Source
 from elman.models import catalogue
 from elman.runs import Run, Stopped
+from elman.tables import AS_FOUND, ReadingOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,6 +40,7 @@ def _model_names(incomplete: str) -> list[str]:
     return [name for name in catalogue.names() if name.lower().startswith(incomplete.lower())]
 
 
+@options.reads_tables
 def run(  # noqa: PLR0917 - typer makes an option of each
     file: options.OptionalFile = None,
     target: options.Target = None,
@@ -71,14 +72,7 @@ def run(  # noqa: PLR0917 - typer makes an option of each
             show_default="large; with --key small",
         ),
     ] = None,
-    separator: options.Separator = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    na: options.Na = None,
-    date_format: options.DateFormat = None,
-    time: options.Time = None,
-    text: options.Text = None,
-    header: options.Header = True,
+    reading: ReadingOptions = AS_FOUND,
     on_error: Annotated[
         OnError, typer.Option(help="What to do with a line that cannot be read.", rich_help_panel="Reading")
     ] = OnError.skip,
@@ -186,16 +180,6 @@ def run(  # noqa: PLR0917 - typer makes an option of each
     if size is not None and key is None:
         given["size"] = size
     wanted = _Wanted(model, lags, seed, {name: value for name, value in given.items() if value is not None})
-    reading = options.reading(
-        separator=separator,
-        decimal=decimal,
-        encoding=encoding,
-        na=na,
-        date_format=date_format,
-        time=time,
-        text=text,
-        header=header,
-    )
     if key is not None:
         refuse_without_a_fleet(file=file, plot=plot, surprise=surprise, late=bool(id_column or delay))
         fleet = FleetOptions(key, name_of(model), lags, size, seed, threads or 1, wanted.options, rows, every)
@@ -206,7 +190,7 @@ def run(  # noqa: PLR0917 - typer makes an option of each
     with ExitStack() as stack:
         place = save or resume
         state = None if place is None else stack.enter_context(runs.StateFile(place))
-        former = _former(save, resume)
+        former = former_state(save, resume, Run.from_bytes)
         if file is None:
             sources.refuse_file_options(target=target, ignore=ignore, id=id_column)
             source = sources.built_in(stream, rows, seed)
@@ -280,17 +264,6 @@ class _Wanted:
     lags: int | None
     seed: int
     options: dict[str, Any]
-
-
-def _former(save: Path | None, resume: Path | None) -> Run | None:
-    """Return the run to go on with, if any. The same file for both options goes on with it if it is there."""
-    same = save is not None and resume is not None and same_file(save, resume)
-    if save is not None and save.exists() and not same:
-        raise typer.BadParameter(f"--save {save}: there is a state already; --resume goes on with it")
-    if resume is not None and (resume.exists() or not same):
-        with about(resume):
-            return Run.from_bytes(resume.read_bytes())
-    return None
 
 
 def _fitting(former: Run, source: Source, wanted: _Wanted) -> Run:

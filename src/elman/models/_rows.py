@@ -18,7 +18,15 @@ import numpy as np
 from elman.arguments import number
 from elman.arrays import Float64
 from elman.models import _frames
-from elman.models._values import Coded, Kind, code, column_codes, kind_of, refuse_number_in_text
+from elman.models._values import (
+    Coded,
+    Kind,
+    checked_kind,
+    code,
+    column_codes,
+    kind_of,
+    refuse_number_in_text,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,7 +74,8 @@ class Columns:
         if isinstance(x, Mapping):
             return self._take_named(x)
         if isinstance(x, Coded):
-            return self._widened(len(x), "x has", x.kinds), x.values
+            columns, rows = self._take_coded(x, x.values[np.newaxis], "x has")
+            return columns, rows[0]
         if self._may_be_mixed(x):
             mixed = _elements(x)
             if self.kinds or any(kind_of(each) not in (None, "number") for each in mixed):
@@ -101,7 +110,7 @@ class Columns:
             yield from self._take_all_named(X)
             return
         if isinstance(X, Coded):
-            yield self._widened(X.values.shape[1], "the rows of X have", X.kinds), X.values
+            yield self._take_coded(X, X.values, "the rows of X have")
             return
         names = _frames.column_names(X)
         if names is not None and _frames.are_features(names):
@@ -117,6 +126,21 @@ class Columns:
             raise ValueError(f"X must have shape (n, n_inputs), got shape {rows.shape}")
         _refuse_infinite("X", rows, _FEATURE_RULE)
         yield self._widened(rows.shape[1], "the rows of X have"), rows
+
+    def _take_coded(self, coded: Coded, rows: Float64, subject: str) -> tuple[Columns, Float64]:
+        """Take rows whose values are numbers already."""
+        if coded.names is None:
+            return self._widened(rows.shape[1], subject, coded.kinds), rows
+        kinds = dict(zip(coded.names, coded.kinds, strict=True))
+        for name, held in zip(self.names or (), self.all_kinds, strict=True):
+            if name not in kinds:
+                continue
+            try:
+                checked_kind(f"column {name!r}", kinds[name], held)
+            except TypeError as error:  # the fault is in a table, not in a program
+                raise ValueError(str(error)) from error
+        columns = self._named(kinds, kinds)
+        return columns, columns.ordered(coded.names, rows)
 
     def _take_all_mixed(self, table: NDArray[Any]) -> tuple[Columns, Float64]:
         """Take rows without names of which some features are no numbers."""

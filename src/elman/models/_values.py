@@ -31,10 +31,14 @@ class Coded:
         Shape (n_inputs,) for a row, or (n, n_inputs), float64.
     kinds
         What each column holds.
+    names
+        What each column is called, for a model that knows its features by name.
     """
 
-    def __init__(self, values: Float64, kinds: tuple[Kind, ...]) -> None:
-        self.values, self.kinds = values, kinds
+    def __init__(
+        self, values: Float64, kinds: tuple[Kind, ...], names: tuple[str, ...] | None = None
+    ) -> None:
+        self.values, self.kinds, self.names = values, kinds, names
 
     def __len__(self) -> int:
         return len(self.values)
@@ -116,12 +120,12 @@ def column_codes(name: str, values: Any, kind: Kind | None = None) -> tuple[Kind
     categories = getattr(getattr(values, "cat", None), "categories", None)
     if categories is not None and hasattr(values.cat, "codes"):  # of pandas
         levels = np.array([*(code(name, str(each), "category") for each in categories), math.nan])
-        return _checked(name, "category", kind), levels[np.asarray(values.cat.codes)]
+        return checked_kind(name, "category", kind), levels[np.asarray(values.cat.codes)]
     array = np.asarray(values)
     if array.dtype.kind == "M":
         coarse = np.datetime_data(array.dtype)[0] in "YMWD"
         numbers_ = (array.astype("datetime64[us]") - _EPOCH) / np.timedelta64(1, "s")
-        return _checked(name, "date" if coarse and kind != "datetime" else "datetime", kind), numbers_
+        return checked_kind(name, "date" if coarse and kind != "datetime" else "datetime", kind), numbers_
     if array.dtype.kind not in "OUT" or array.ndim != 1:
         return None
     listed = array.tolist()
@@ -147,7 +151,8 @@ def column_codes(name: str, values: Any, kind: Kind | None = None) -> tuple[Kind
     return wanted, np.array([code(name, each, wanted) for each in listed], dtype=np.float64)
 
 
-def _checked(name: str, found: Kind, kind: Kind | None) -> Kind:
+def checked_kind(name: str, found: Kind, kind: Kind | None) -> Kind:
+    """Return what a column holds, where `found` is what its newest values are and `kind` what it held."""
     if kind is None or kind == found:
         return found
     if {kind, found} <= {"date", "datetime"}:

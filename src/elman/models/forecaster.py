@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from elman._core import Forecaster as CoreForecaster
     from elman.arrays import Float64
+    from elman.models._values import Kind
 
 _LAGS = 6  # past values that the committee for the next row sees
 _CHUNK = 512  # rows between two looks at Ctrl-C
@@ -250,6 +251,12 @@ class Forecaster(Locked):
         """Names of the covariates, or None if they come without names."""
         with self._lock:
             return None if self._columns.names is None else list(self._columns.names)
+
+    @property
+    def feature_kinds(self) -> tuple[Kind, ...]:
+        """What each covariate holds: ``"number"``, ``"date"``, ``"datetime"`` or ``"category"``."""
+        with self._lock:
+            return tuple(self._columns.all_kinds)
 
     def standing(self) -> Standing:
         """Return who is trusted at which step ahead, and the recent errors of everybody."""

@@ -6,11 +6,12 @@ the code of its level. Lines that cannot be read are passed over and told as `Ba
 
 from elman.tables.block import Bad, Block, Report, UnreadableError
 from elman.tables.column import Column
-from elman.tables.options import ReadingOptions
+from elman.tables.options import AS_FOUND, ReadingOptions
 from elman.tables.pipe import PipeTable, open_pipe
 from elman.tables.table import Table, open_table
 
 __all__ = [
+    "AS_FOUND",
     "Bad",
     "Block",
     "Column",

@@ -32,7 +32,14 @@ _CLOCKS = (
     " %I:%M%p", " %I%p", " %H", " %Hh", " %H.%M", " %H:%M Uhr", ", %H:%M", ", %H:%M:%S", ", %I:%M %p", "%H%M",
     "%H%M%S", " %H%M", ":%H:%M", ":%H:%M:%S",
 )  # fmt: skip
-DATE_FORMATS = tuple(day + clock for day, clock in product(_DAYS, _CLOCKS))
+_STAMPS = (
+    *(day + clock for clock in ("T%H", "T%HZ") for day in ("%Y-%m-%d", "%Y%m%d", "%Y/%m/%d")),
+    *(f"%Y%m%dT{clock}{zone}" for clock in ("%H%M", "%H%M%S", "%H%M%S.%f") for zone in ("", "Z")),
+    "%Y-%m-%d %HZ", "%Y-%m-%d %H:%M:%S UTC", "%Y-%m-%d %H:%M UTC", "%Y-%m-%d %H:%M:%S.%f UTC",
+    "%a, %d %b %Y %H:%M:%S GMT", "%d/%b/%Y:%H:%M:%S", "%d/%b/%Y:%H:%M:%S +0000",
+)  # fmt: skip
+"""As machines write them, beyond those that are read as ISO."""
+DATE_FORMATS = (*(day + clock for day, clock in product(_DAYS, _CLOCKS)), *_STAMPS)
 _COMPACT = {"%Y%m%d": 10**4, "%Y%m%d%H": 10**6, "%Y%m%d%H%M": 10**8, "%Y%m%d%H%M%S": 10**10}
 _TIMES_OF_DAY = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p", "%I %p", "%Hh", "%H:%M Uhr")
 TIMELY = re.compile(r"time|date|stamp|epoch|unix|when|zeit|datum|^ts$|^t$|^d$|^dt$|day|tag", re.IGNORECASE)
@@ -121,7 +128,7 @@ class _Look:
     def column(self, place: int, name: str, *, is_target: bool) -> Column | str:  # noqa: PLR0911 - one a type
         """Return a column, or why it is left out."""
         kind = self._relation.types[place]
-        if name in self._options.text:
+        if self._options.is_text(name):
             return Column(name, "text", "", (place,))
         if kind == "VARCHAR":
             return self._text(place, name, is_target=is_target)
@@ -231,10 +238,8 @@ class _Look:
 
     def _compact_form(self, place: int, low: float, high: float) -> str | None:
         """Return the format of dates that are written as one number, such as 20240131, None if it is none."""
-        form = next(
-            (form for form, rest in _COMPACT.items() if 1900 <= low // rest <= high // rest < 2100), ""
-        )
-        if self._relation.types[place] != "VARCHAR" or not form:
+        form = compact_form(low, high)
+        if self._relation.types[place] != "VARCHAR" or form is None:
             return None
         return self._best(f"c{place}", "true", 1, "sample", (form,))
 
@@ -290,6 +295,11 @@ def _said(form: str) -> str:
     if form == "bool":
         return "true and false as 1 and 0"
     return f"decimal {form[0]}" + (f", without {unit}" if unit else "")
+
+
+def compact_form(low: float, high: float) -> str | None:
+    """Return the format of numbers from low to high that begin with a year, such as 20240131, else None."""
+    return next((form for form, rest in _COMPACT.items() if 1900 <= low // rest <= high // rest < 2100), None)
 
 
 def era(low: float, high: float) -> str | None:

@@ -32,6 +32,8 @@ class ReadingOptions:
         Names of columns whose values are names, even if they look like numbers.
     header
         Whether the first line names the columns.
+    were_text
+        Names of columns that were names before and still are; they may be absent.
     """
 
     separator: str | None = None
@@ -42,6 +44,7 @@ class ReadingOptions:
     time: str | None = None
     text: tuple[str, ...] = ()
     header: bool = True
+    were_text: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.separator is not None:
@@ -54,10 +57,18 @@ class ReadingOptions:
         if self.encoding is not None:
             _check_encoding(self.encoding)
 
+    def is_text(self, name: str) -> bool:
+        """Whether a column holds names, whatever it looks like."""
+        return name in self.text or name in self.were_text
+
     @property
     def missing(self) -> frozenset[str]:
         """Return all cells that stand for no value, in small letters."""
         return frozenset(MISSING) | {each.strip().lower() for each in self.na}
+
+
+AS_FOUND = ReadingOptions()
+"""Everything is found out by looking at the table."""
 
 
 def _check_encoding(encoding: str) -> None:

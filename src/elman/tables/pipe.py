@@ -14,7 +14,7 @@ import numpy as np
 
 from elman.limits import LINE_CHARACTERS
 from elman.tables._dialect import guess_separator, header_names
-from elman.tables._understand import DATE_FORMATS, TIMELY, era
+from elman.tables._understand import DATE_FORMATS, TIMELY, compact_form, era
 from elman.tables.block import Bad, Block
 from elman.tables.column import Column, Kind, certain_unit, key_column, moment, number
 from elman.tables.options import ReadingOptions
@@ -218,24 +218,28 @@ def _understand(table: PipeTable, target: str, ignore: set[str], options: Readin
         if name in ignore:
             table.left_out[name] = "ignored" if name != table.id else "the id"
             continue
-        column = Column(name, *_kind(cells[place].strip(), name, options), (place,))
+        called = "" if name == target else name  # a target counts no time, whatever it is called
+        column = Column(name, *_kind(cells[place].strip(), called, options), (place,))
         if name != target:
             table.inputs.append(column)
-        elif column.kind == "number" or column.form.startswith("epoch"):
-            table.target = Column(
-                name, "number", "." if column.form.startswith("epoch") else column.form, (place,)
-            )
+        elif column.kind == "number":
+            table.target = column
         else:
             raise ValueError(
                 f"{table.label}: the target must hold numbers, but {name!r} begins with {cells[place]!r}; "
                 "--target names the one to predict"
             )
     times = [each for each in table.inputs if each.is_time]
+    if options.time is not None and options.time not in [each.name for each in times]:
+        raise ValueError(
+            f"{table.label}: --time {options.time}: that column does not hold dates that can be read; "
+            "--date-format says how they are written"
+        )
     table.time = next((each for each in times if options.time in (None, each.name)), None)
 
 
 def _kind(cell: str, name: str, options: ReadingOptions) -> tuple[Kind, str]:  # noqa: PLR0911 - one a kind
-    if name in options.text:
+    if options.is_text(name):
         return "text", ""
     if cell.lower() in options.missing:
         return (
@@ -245,8 +249,7 @@ def _kind(cell: str, name: str, options: ReadingOptions) -> tuple[Kind, str]:  #
         )
     with suppress(ValueError):
         value = number(cell, _plain(options))
-        units = era(value, value) if TIMELY.search(name) and math.isfinite(value) else None
-        return ("number", _plain(options)) if units is None else ("datetime", f"epoch {units}")
+        return _time_in_number(cell, value, name, options) or ("number", _plain(options))
     if cell.lower() in ("true", "false"):
         return "number", "bool"
     forms = ("iso", *DATE_FORMATS) if options.date_format is None else (options.date_format,)
@@ -260,6 +263,19 @@ def _kind(cell: str, name: str, options: ReadingOptions) -> tuple[Kind, str]:  #
         number(cell, form := f"{_plain(options)}|{unit}")
         return "number", form
     return "text", ""
+
+
+def _time_in_number(cell: str, value: float, name: str, options: ReadingOptions) -> tuple[Kind, str] | None:
+    """Return how a number is a date, such as 20240131 or seconds since 1970, if its name says that it is."""
+    if not (name == options.time or TIMELY.search(name)) or not math.isfinite(value):
+        return None
+    form = compact_form(value, value)
+    if form is not None:
+        with suppress(ValueError):
+            moment(cell, form)
+            return "datetime" if "%H" in form else "date", form
+    units = era(value, value)
+    return None if units is None else ("datetime", f"epoch {units}")
 
 
 def _plain(options: ReadingOptions) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -264,6 +265,7 @@ def open_table(
     ignore: Collection[str] = (),
     options: ReadingOptions | None = None,
     known: dict[str, Any] | None = None,
+    only_inputs: bool = False,
 ) -> Table:
     """Open a table: a file (CSV, Parquet, JSON lines; gzip, zstd), a pattern of files, or a query.
 
@@ -279,6 +281,9 @@ def open_table(
         How to read it, where looking at it is not enough.
     known
         How it was `described` before; then that is not found out again.
+    only_inputs
+        Whether nothing is to be predicted: all columns are inputs, and the first stands for the target.
+        Columns that `options` name may be absent.
 
     Raises
     ------
@@ -288,7 +293,10 @@ def open_table(
     options = options or ReadingOptions()
     with ExitStack() as stack:
         found = relation(source, options, stack)
-        table = _opened(found, target, set(ignore), options, known)
+        if only_inputs:
+            table = _with_inputs_only(found, set(ignore), options)
+        else:
+            table = _opened(found, target, set(ignore), options, known)
         table.notes = [*found.notes, *table.notes]
         table._stack = stack.pop_all()  # noqa: SLF001 - one of this module
         return table
@@ -316,6 +324,19 @@ def _opened(
     time = _time(understood.columns, chosen, options)
     inputs = [each for each in understood.columns if each is not chosen]
     table = Table(found, inputs, chosen, time, options)
+    table.left_out, table.notes = understood.left_out, understood.notes
+    return table
+
+
+def _with_inputs_only(found: Relation, ignore: set[str], options: ReadingOptions) -> Table:
+    time = options.time if options.time in found.names else None
+    with database_errors(found.label):
+        understood = understand(found, replace(options, time=time), ignore, "")
+    if not understood.columns:
+        raise ValueError(f"{found.label} has no column that can be read")
+    inputs = understood.columns
+    times = (each for each in inputs if each.is_time and time in (None, each.name))
+    table = Table(found, inputs, inputs[0], next(times, None), options)
     table.left_out, table.notes = understood.left_out, understood.notes
     return table
 
