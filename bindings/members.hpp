@@ -16,8 +16,9 @@
 
 // Of a cell, a training or a readout: its name and its numbers.
 using NamedPart = std::pair<std::string, std::map<std::string, std::vector<double>>>;
-// Number, window, cell, training, readout, and whether it sees the last targets and the features.
-using NamedMember = std::tuple<int, int, NamedPart, NamedPart, NamedPart, bool, bool>;
+// Number, window, cell, training, readout, whether it sees the last targets and the features, and whether it
+// is absolute.
+using NamedMember = std::tuple<int, int, NamedPart, NamedPart, NamedPart, bool, bool, bool>;
 
 inline std::vector<elman::MemberOptions> member_options(nb::handle listed) {
   const auto members = plain<std::vector<NamedMember>>(listed);
@@ -25,9 +26,10 @@ inline std::vector<elman::MemberOptions> member_options(nb::handle listed) {
     return elman::Part{named.first, elman::Options(named.second)};
   };
   std::vector<elman::MemberOptions> options;
-  for (const auto& [number, window, cell, training, readout, lagged, featured] : members) {
+  for (const auto& [number, window, cell, training, readout, lagged, featured, absolute] : members) {
     require(number >= 0 && window > 0, "a window is out of range");
-    options.push_back({number, window, part(cell), part(training), part(readout), lagged, featured});
+    options.push_back(
+        {number, window, part(cell), part(training), part(readout), lagged, featured, absolute});
   }
   return options;
 }

@@ -41,6 +41,8 @@ struct Chunk {
         ages(sizes.capacity * sizes.outputs),
         spreads(most_looks() * sizes.columns),
         changes(most_looks() * sizes.columns * sizes.outputs * sizes.members),
+        column_changes(sizes.columns),
+        output_changes(sizes.outputs),
         outputs(sizes.outputs),
         members(sizes.members),
         said(sizes.outputs, Said(int(sizes.members))),
@@ -78,13 +80,13 @@ struct Chunk {
     labelled.clear();
     again.clear();
     closed.clear();
-    looks = 0;
+    taken = looks = 0;
   }
 
   // At how many of its rows it is looked which inputs matter, at most.
   std::size_t most_looks() const { return capacity / std::size_t(Importance::kEvery) + 1; }
 
-  std::size_t capacity;
+  std::size_t capacity, taken = 0;  // rows
   Buffer<double> rows, forecasts;
   std::vector<Unit> units;
   std::vector<Reach> reaches;
@@ -97,6 +99,7 @@ struct Chunk {
   std::vector<std::unique_ptr<Ticket>> closed;
   Buffer<double> spreads, changes;  // see Looks
   std::size_t looks = 0;            // how many such rows there are so far
+  std::vector<UnitChange> column_changes, output_changes;  // of units, by the newest row or target
   std::size_t outputs, members;
   std::vector<Said> said;  // of a row that is no question
 

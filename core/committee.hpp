@@ -39,6 +39,7 @@ class Committee {
         past_(options.columns, options.double_precision, Seats::reach(options.members)),
         again_(std::size_t(n_outputs_ * n_members_)) {
     if (Seats::need_series(options.members)) preparation_.keep_series();
+    if (Seats::carry_units(options.members)) preparation_.carry_units();
   }
 
   Committee(const Committee&) = delete;
@@ -81,17 +82,18 @@ class Committee {
     for (std::size_t begin = 0; begin < rows; begin += room.capacity) {
       const std::size_t n = std::min(rows - begin, room.capacity);
       room.start();
+      Turn turn{room, out.from(begin * n_outputs_), threads};
       if (delay.rows > 0 && n > 1 && !past_.is_kept()) recall();
       for (std::size_t i = 0; i < n; ++i) try {
           const double* y = Y + (begin + i) * n_outputs_;
-          take(room, X + (begin + i) * n_features(), i, delay.rows > 0 ? new_ticket(y, delay.rows) : nullptr,
+          take(turn, X + (begin + i) * n_features(), delay.rows > 0 ? new_ticket(y, delay.rows) : nullptr,
                delay.most_open);
-          if (delay.rows == 0) settle(room, samples_, nullptr, y);
+          if (delay.rows == 0) settle(turn, samples_, nullptr, y);
         } catch (const std::bad_alloc&) {
-          finish(room, i, out.from(begin * n_outputs_), threads);
+          finish(turn);
           throw;
         }
-      finish(room, n, out.from(begin * n_outputs_), threads);
+      finish(turn);
     }
   }
 
@@ -100,9 +102,9 @@ class Committee {
 
   // Answers row x and keeps the question open; returns its number.
   std::int64_t ask(const double* x, std::size_t most_open, Answers out) {
-    Chunk& room = single();
-    take(room, x, 0, new_ticket(nullptr, 0), most_open);
-    finish(room, 1, out, 1);
+    Turn turn{single(), out, 1};
+    take(turn, x, new_ticket(nullptr, 0), most_open);
+    finish(turn);
     return samples_;
   }
 
@@ -112,8 +114,9 @@ class Committee {
     preparation_.coding().reserve(1);
     room.reserve_again(1);
     room.closed.push_back(questions_.close(row));
-    settle(room, row, room.closed.back().get(), y);
-    finish(room, 0, {}, 1);
+    Turn turn{room, {}, 1};
+    settle(turn, row, room.closed.back().get(), y);
+    finish(turn);
   }
 
   // Gives up a question that is open.
@@ -203,6 +206,13 @@ class Committee {
             std::size_t(n_members_)};
   }
 
+  // Work on rows that come one after the other: where it is done, where answers go, and by how many threads.
+  struct Turn {
+    Chunk& chunk;
+    Answers out;  // to the rows of the chunk
+    int threads;
+  };
+
   // Room for one row: that of the thread, which all committees use in turn.
   Chunk& single() const {
     static thread_local Chunk room({1, 0, 0, 0});
@@ -235,11 +245,11 @@ class Committee {
     return ticket;
   }
 
-  // Prepares the next row as row i of the chunk, with the question that it is, if any, and advances
+  // Prepares the next row as one of the chunk, with the question that it is, if any, and advances
   // everything that does not depend on a forecast. What needs memory comes first: either that fails or
   // nothing does.
-  void take(Chunk& chunk, const double* x, std::size_t i, std::unique_ptr<Ticket> ticket,
-            std::size_t most_open) {
+  void take(Turn& turn, const double* x, std::unique_ptr<Ticket> ticket, std::size_t most_open) {
+    Chunk& chunk = turn.chunk;
     Ticket* before = questions_.find(samples_);
     if (before != nullptr && !past_.is_kept()) recall();
     past_.reserve(1);
@@ -250,9 +260,9 @@ class Committee {
     if (ticket != nullptr) preparation_.coding().keep(samples_ + 1, x);
     Ticket* question = ticket != nullptr ? questions_.ask(std::move(ticket)) : nullptr;
 
-    double* row = &chunk.rows[i * preparation_.columns().count()];
-    note_what_was_shown(chunk, i);
-    preparation_.take(x, row);
+    double* row = &chunk.rows[chunk.taken * preparation_.columns().count()];
+    note_what_was_shown(chunk, chunk.taken++);
+    const bool changed = preparation_.take(x, row, chunk.column_changes.data());
     ++samples_;
     if (Importance::looks_at(samples_))
       preparation_.spreads(&chunk.spreads[chunk.looks++ * preparation_.columns().count()]);
@@ -261,13 +271,14 @@ class Committee {
     chunk.events.push_back(
         {Event::kRow, samples_, 0, 0, keeps ? before->states.data() : nullptr, nullptr, Event::kNowhere});
     chunk.judgements.push_back({question, nullptr});
+    if (changed) change_units(turn, chunk.column_changes);
     while (question != nullptr && n_open() > most_open) {
       chunk.closed.push_back(questions_.drop_oldest());
       preparation_.coding().forget(chunk.closed.back()->row);
     }
     while (const Ticket* due = questions_.due(samples_)) {
       chunk.closed.push_back(questions_.close(due->row));
-      settle(chunk, due->row, chunk.closed.back().get(), due->truth.data());
+      settle(turn, due->row, chunk.closed.back().get(), due->truth.data());
     }
   }
 
@@ -295,12 +306,19 @@ class Committee {
   Seen seen(int k) const { return {preparation_.unit(k), preparation_.shown(k), preparation_.series(k)}; }
 
   // The targets of a row have become known; `ticket` holds what was answered, or it was answered just now.
-  void settle(Chunk& chunk, std::int64_t row, Ticket* ticket, const double* y) {
+  void settle(Turn& turn, std::int64_t row, Ticket* ticket, const double* y) {
+    Chunk& chunk = turn.chunk;
     const std::size_t at = chunk.targets.size();
     chunk.targets.resize(at + n_outputs_);
     chunk.labelled.resize(at + n_outputs_);
     const std::size_t again = ticket != nullptr && row < samples_ ? say_again(chunk) : Event::kNowhere;
     const bool known = preparation_.label(row, y, &chunk.targets[at], &chunk.labelled[at]);
+    bool changed = false;
+    for (int k = 0; k < n_outputs_; ++k) {
+      chunk.output_changes[k] = chunk.labelled[at + k].change;
+      changed |= !chunk.output_changes[k].is_none();
+    }
+    if (changed) change_units(turn, chunk.output_changes);
     for (const Seat& seat : seats_)
       if (seat.simple != nullptr && !std::isnan(chunk.targets[at + seat.own.output]))
         seat.simple->learn(seen(seat.own.output), row, y[seat.own.output]);
@@ -324,9 +342,28 @@ class Committee {
     for (int k = 0; before != nullptr && k < n_outputs_; ++k) labelled[k].before = before[k];
   }
 
-  // After n rows were taken, and truths told: everybody learns.
-  void finish(Chunk& chunk, std::size_t n, const Answers& out, int threads) {
-    run_learners(chunk, n, threads);
+  // Units have changed by what came last. When everybody has learned what came before, it is written into what
+  // those know who follow; `changes` are none again. Rows of the past are as others saw them.
+  void change_units(Turn& turn, std::vector<UnitChange>& changes) {
+    work_off(turn);
+    const Chunk& chunk = turn.chunk;
+    for (const Seat& seat : seats_)
+      if (seat.absolute)
+        seat.learner->rescale(seat.own, chunk.column_changes.data(), chunk.output_changes.data());
+    std::fill(changes.begin(), changes.end(), UnitChange{});
+  }
+
+  // After rows were taken, and truths told: everybody learns.
+  void finish(Turn& turn) {
+    work_off(turn);
+    turn.chunk.closed.clear();
+    tidy();
+  }
+
+  // Everybody learns from what has happened so far.
+  void work_off(Turn& turn) {
+    Chunk& chunk = turn.chunk;
+    run_learners(chunk, chunk.taken, turn.threads);
     std::size_t i = 0, look_at = 0;
     for (std::size_t e = 0; e < chunk.events.size(); ++e) {
       const Judgement& judgement = chunk.judgements[e];
@@ -337,11 +374,13 @@ class Committee {
         continue;
       }
       say(chunk, i, said);
-      judge_.write(said, preparation_, out, i++ * n_outputs_);
+      judge_.write(said, preparation_, turn.out, i++ * n_outputs_);
       if (Importance::looks_at(chunk.events[e].row)) look(chunk, look_at++, said);
     }
-    chunk.closed.clear();
-    tidy();
+    turn.out = turn.out.from(i * n_outputs_);
+    chunk.events.clear();
+    chunk.judgements.clear();
+    chunk.taken = chunk.looks = 0;
   }
 
   // The past begins to be kept, with what the learners remember of it.

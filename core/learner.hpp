@@ -129,6 +129,9 @@ class Learner {
   virtual void predict(Rows row, double* answer) = 0;
   // Answers every row that comes, and learns from targets as they become known.
   virtual void run(const Script& script, const Share& own, double* answers) = 0;
+  // The units of columns, all of them, and outputs have changed: it goes on to say the same in those of the
+  // stream.
+  virtual void rescale(const Share& own, const UnitChange* columns, const UnitChange* outputs) = 0;
   // Rows of the stretch that ends with the newest one.
   virtual int remembered() const = 0;
   // From now on targets may come later than the next row.
@@ -210,6 +213,21 @@ class LearnerOf final : public Learner {
       else
         settle_earlier(script, own, event);
     }
+  }
+
+  void rescale(const Share& own, const UnitChange* columns, const UnitChange* outputs) override {
+    const UnitChanges changes{columns + own.lagged,     columns + own.feature,    outputs + own.output,
+                              std::size_t(n_lagged_), std::size_t(n_features_), std::size_t(n_outputs_)};
+    network_.scratch.reserve();
+    make_room();
+    for (Parameters<T>* group : {&network_.recurrence, &network_.readout.parameters()})
+      elman::rescale(*group, group->weights, Content::weights, changes);
+    training_->rescale(changes, network_);
+    if (least_squares_ != nullptr) least_squares_->rescale(changes, network_.readout);
+    network_.window.rescale(changes);
+    network_.refresh();
+    network_.forward(0);
+    is_up_to_date_ = true;
   }
 
   int remembered() const override { return std::min(network_.window.size(), capacity_); }

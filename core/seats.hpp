@@ -23,6 +23,7 @@ struct MemberOptions {
   Part cell, training, readout;
   bool lagged;    // sees the last targets, before the features, the newest first
   bool features;  // sees the features
+  bool absolute;  // what it has learned stays true in the units of the stream when a level or spread changes
 };
 
 struct CommitteeOptions {
@@ -44,6 +45,7 @@ struct Seat {
   SimpleLearner* simple;  // the learner, or null if it is none of these
   std::unique_ptr<Learner> learner;
   int n_outputs;
+  bool absolute;
   Share own;
 };
 
@@ -106,6 +108,12 @@ class Seats {
     });
   }
 
+  // Whether anybody follows when units change.
+  static bool carry_units(const std::vector<MemberOptions>& members) {
+    return std::any_of(members.begin(), members.end(),
+                       [](const MemberOptions& member) { return member.absolute; });
+  }
+
   std::string name_of(std::size_t s) const {
     return "output" + std::to_string(s / n_members_) + ".member" +
            std::to_string(numbers_[s % n_members_][0]) + ".";
@@ -142,7 +150,7 @@ class Seats {
     std::unique_ptr<Learner> learner = std::move(simple);
     if (same == nullptr && options.double_precision) learner = std::make_unique<LearnerOf<double>>(own);
     if (same == nullptr && !options.double_precision) learner = std::make_unique<LearnerOf<float>>(own);
-    return {same, std::move(learner), n_outputs, {output * all.lags, all.lagged(), output, 0, 0}};
+    return {same, std::move(learner), n_outputs, member.absolute, {output * all.lags, all.lagged(), output, 0, 0}};
   }
 
   // Which learner a readout of that name makes; null if a network has it.

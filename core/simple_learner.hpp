@@ -42,6 +42,7 @@ class SimpleLearner : public Learner {
       if (event.targets == Event::kRow && Importance::looks_at(event.row))
         std::fill_n(script.looks.changes + looks++ * script.looks.columns, script.looks.columns, 0.0);
   }
+  void rescale(const Share&, const UnitChange*, const UnitChange*) final {}
   int remembered() const final { return 0; }
   void expect_late_targets() final {}
   std::size_t state_size() final { return 0; }

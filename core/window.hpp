@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "rescale.hpp"
 #include "simd/buffer.hpp"
 #include "simd/lane.hpp"
 
@@ -44,6 +45,17 @@ class Window {
   void relabel(int i, const T* y) {
     labelled_ -= is_labelled(i);
     set_targets(i, y);
+  }
+
+  // Everything in other units.
+  void rescale(const UnitChanges& changes) {
+    for (int i = 0; i < size_; ++i) {
+      for (std::size_t j = 0; j + 1 < n_inputs_; ++j) input(i)[j] = T(changes.input(j).now(input(i)[j]));
+      for (std::size_t k = 0; k < n_outputs_; ++k) {
+        T& y = targets()[k * rows_ + i];
+        if (!std::isnan(y)) y = T(changes.outputs[k].now(y));
+      }
+    }
   }
 
   void clear() {

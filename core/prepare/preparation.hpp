@@ -17,6 +17,7 @@
 #include "prepare/scaling.hpp"
 #include "prepare/shown.hpp"
 #include "prepare/target_series.hpp"
+#include "rescale.hpp"
 #include "simd/buffer.hpp"
 
 namespace elman {
@@ -49,6 +50,7 @@ struct Unit {
 struct Labelled {
   Unit unit;
   bool renewed, fault;
+  UnitChange change;  // from the unit before, if that is carried over
   double before = std::numeric_limits<double>::quiet_NaN();
 };
 
@@ -79,17 +81,22 @@ class Preparation {
   Unit unit_of(const Moments& moments) const { return {moments, scaled_.targets}; }
 
   // The row of the next sample as networks see it, into `row`; its columns count from now on. Its targets are
-  // not known yet.
-  void take(const double* raw, double* row) {
+  // not known yet. True if units of columns are carried over, from this row to the next one: how goes into
+  // `changes`.
+  bool take(const double* raw, double* row, UnitChange* changes) {
     const double* x = coding_.take(raw);
+    bool any = false;
     for (int j = 0; j < columns_.count(); ++j) {
       const double value = column(x, j);
-      inputs_[j].observe(value);
-      row[j] = prepared(inputs_[j].moments, value);
+      const Regime former = inputs_[j];
+      changes[j] = observe(inputs_[j], value, scaled_.inputs);
+      any |= !changes[j].is_none();
+      row[j] = prepared((changes[j].is_none() ? inputs_[j] : former).moments, value);
     }
     ++rows_;
     for (int k = 0; k < columns_.outputs; ++k) pass(k);
     for (TargetSeries& series : series_) series.pass();
+    return any;
   }
 
   // The same row, without changing anything.
@@ -99,10 +106,13 @@ class Preparation {
     for (int j = 0; j < columns_.count(); ++j) {
       const double value = column(x, j);
       Regime regime = inputs_[j];
-      regime.observe(value);
-      row[j] = prepared(regime.moments, value);
+      const bool changes = !observe(regime, value, scaled_.inputs).is_none();
+      row[j] = prepared((changes ? inputs_[j] : regime).moments, value);
     }
   }
+
+  // From now on, before the first row, units that change are carried over, see UnitChange.
+  void carry_units() { carries_units_ = true; }
 
   // From now on, before the first row, the targets of every output are kept as a series.
   void keep_series() { series_.resize(outputs_.size()); }
@@ -127,7 +137,8 @@ class Preparation {
     }
     coding_.learn(row, targets);
     for (int k = 0; k < columns_.outputs; ++k) {
-      labelled[k].renewed = outputs_[k].observe(y[k]);
+      labelled[k].renewed = false;
+      labelled[k].change = observe(outputs_[k], y[k], scaled_.targets, &labelled[k].renewed);
       labelled[k].unit = unit(k);
       if (std::isnan(targets[k])) continue;
       targets[k] = unit(k).standardise(y[k]);
@@ -178,6 +189,15 @@ class Preparation {
     return j < columns_.lagged() ? history_[j] : x[j - columns_.lagged()];
   }
 
+  // Takes a value in; how that changes the unit, if it is adopted anew or was a short while ago.
+  UnitChange observe(Regime& regime, double value, bool scaled, bool* renewed = nullptr) const {
+    const Moments former = regime.moments;
+    const bool young = regime.is_young(), anew = regime.observe(value);
+    if (renewed != nullptr) *renewed = anew;
+    return carries_units_ && scaled && (young || anew) ? UnitChange::between(former, regime.moments)
+                                                       : UnitChange{};
+  }
+
   double prepared(const Moments& moments, double value) const {
     if (scaled_.inputs) return moments.standardise_feature(value);
     return std::clamp(std::isnan(value) ? moments.mean : value, -Unit::kLimit, Unit::kLimit);
@@ -205,6 +225,7 @@ class Preparation {
   Scaled scaled_;
   Coding coding_;
   std::vector<Regime> inputs_, outputs_;
+  bool carries_units_ = false;
   std::vector<Shown> shown_;          // by each output
   std::vector<TargetSeries> series_;  // of each output, or none
   std::int64_t rows_ = 0;             // taken so far

@@ -117,6 +117,10 @@ struct Regime {
            faults + 1 <= std::min(moments.count / kValuesPerFault, kMostFaults);
   }
 
+  // Whether a new regime was adopted not long ago: as few values say what it is, its level and spread still
+  // move fast.
+  bool is_young() const { return moments.count == calm + kConvinced && calm < kEstablished; }
+
   // True if a new regime is adopted, or the former one again.
   bool observe(double value) {
     if (std::isnan(value)) return false;

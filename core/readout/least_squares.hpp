@@ -10,6 +10,7 @@
 #include "options.hpp"
 #include "plausible.hpp"
 #include "readout/readout.hpp"
+#include "rescale.hpp"
 #include "simd/vector.hpp"
 
 namespace elman {
@@ -66,6 +67,22 @@ class LeastSquares {
     }
   }
 
+  // The units of inputs have changed, and the weights with them: P of T w is T P T^T. That of the targets
+  // does not matter to P.
+  void rescale(const UnitChanges& changes, const Readout<T>& readout) {
+    if (readout.n_skipped() == 0) return;
+    for (int j = 0; j + 1 < readout.n_skipped(); ++j)
+      rescale(readout.n_hidden() + j, n_ - 1, changes.input(std::size_t(j)));
+  }
+  // The same for one regressor.
+  void rescale(int regressor, int constant, const UnitChange& change) {
+    if (change.shift != 0) add_row(*this, n_, constant, regressor, change.shift, initial_variance_);
+    if (change.scale != 1) multiply_row(*this, n_, regressor, change.scale, initial_variance_);
+  }
+
+  double entry(int i, int j) const { return covariance_[begin_of(std::max(i, j)) + std::min(i, j)]; }
+  void set_entry(int i, int j, double value) { row(std::max(i, j))[std::min(i, j)] = value; }
+
   // The lower triangle of P, row by row.
   void exchange(Archive& archive) {
     Buffer<double> triangle(std::size_t(n_) * (n_ + 1) / 2);
@@ -93,7 +110,6 @@ class LeastSquares {
     return kLanes<double> * (kLanes<double> * vectors * (vectors + 1) / 2 + rest * (vectors + 1));
   }
   double* row(int i) { return covariance_.data() + begin_of(i); }
-  double entry(int i, int j) const { return covariance_[begin_of(std::max(i, j)) + std::min(i, j)]; }
 
   // u = P phi; returns S.
   double measure() {

@@ -24,6 +24,8 @@ class Adam final : public Descent<T, Adam<T>, 2> {
     return m == 0 ? Limits{} : Limits::up_to(double(std::numeric_limits<T>::max()));
   }
 
+  static constexpr Content content(int m) { return m == 0 ? Content::gradient : Content::squares; }
+
   static constexpr bool kLeashed = false;  // no step is much longer than the rate
 
   void begin(std::int64_t t) {

@@ -39,6 +39,7 @@ class Covariance {
   // Of the variances, as they are kept.
   T smallest() const { return std::is_same_v<Kept, T> ? smallest_ : T(0); }  // a Half may round it to 0
   T largest() const { return largest_; }
+  T largest_variance() const { return largest_ / unit_; }
 
   // Elements of the vectors that are handed to `step`; those beyond the matrix must be zero.
   int stride() const { return stride_; }
@@ -49,6 +50,14 @@ class Covariance {
     if (i < j) std::swap(i, j);
     tiles_[place(i, j)] = value;
     if (i / kRows == j / kRows) tiles_[place(j, i)] = value;
+  }
+
+  // An entry by its value. One on the diagonal stays within the limits of a variance.
+  double entry(int i, int j) const { return double(T(kept(i, j))) / double(unit_); }
+  void set_entry(int i, int j, double value) {
+    value *= double(unit_);
+    if (i == j) value = std::clamp(value, double(smallest_), double(largest_));
+    keep_entry(i, j, Kept(T(value)));
   }
 
   // P <- P - Σ_k u_k u_k^T + noise I over the first n_u rows of U, then v_k = P s_k for the first n_s rows of

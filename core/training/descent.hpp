@@ -45,6 +45,12 @@ class Descent : public Training<T> {
   static constexpr bool kLeashed = true;
   static Limits limits(int) { return {}; }
 
+  // What the m-th moment is one of.
+  static constexpr Content content(int) { return Content::gradient; }
+  void rescale(const UnitChanges& changes, Network<T>& network) override {
+    for (int m = 0; m < Moments; ++m) moments_[m].rescale(Rule::content(m), changes, network);
+  }
+
   void exchange(Archive& archive, Network<T>& network) override {
     for (int m = 0; m < Moments; ++m)
       moments_[m].exchange(archive, "moment" + std::to_string(m + 1) + ".", network, Rule::limits(m));

@@ -61,12 +61,27 @@ class EKF final : public Training<T> {
     network.refresh();
   }
 
+  // P of weights that are T w + t in other units is T P T^T.
+  void rescale(const UnitChanges& changes, Network<T>& network) override {
+    make_pending_changes(network);
+    const double largest = double(covariance_.largest_variance());
+    for (std::size_t g = 0; g < places_->size(); ++g)
+      for (const Block& each : network.trained[g]->blocks) {
+        const RescaledBlock block(each);
+        block.each_input(changes, [&](std::size_t at, std::size_t constant, const UnitChange& change) {
+          if (change.shift != 0)
+            add_row(covariance_, n_, index(g, constant), index(g, at), change.shift, largest);
+          multiply_row(covariance_, n_, index(g, at), change.scale, largest);
+        });
+        block.each_output(changes, [&](std::size_t at, const UnitChange& change, bool) {
+          multiply_row(covariance_, n_, index(g, at), 1 / change.scale, largest);
+        });
+      }
+  }
+
   // The lower triangle of P, row by row.
   void exchange(Archive& archive, Network<T>& network) override {
-    network.scratch.reserve();
-    covariance_.step(U_.data(), pending_, pending_ > 0 ? process_noise_ : T(0), nullptr, 0, nullptr,
-                     spare_.data());
-    pending_ = 0;
+    make_pending_changes(network);
     Buffer<Kept> triangle(std::size_t(n_) * (n_ + 1) / 2);
     Kept* entry = triangle.data();
     for (int i = 0; i < n_; ++i)
@@ -81,6 +96,21 @@ class EKF final : public Training<T> {
   }
 
  private:
+  void make_pending_changes(Network<T>& network) {
+    network.scratch.reserve();
+    covariance_.step(U_.data(), pending_, pending_ > 0 ? process_noise_ : T(0), nullptr, 0, nullptr,
+                     spare_.data());
+    pending_ = 0;
+  }
+
+  // Of a weight in P, by its place in the array of a group.
+  int index(std::size_t g, std::size_t place) const {
+    int before = 0;
+    for (std::size_t other = 0; other < g; ++other) before += int((*places_)[other].size());
+    const auto& places = (*places_)[g];
+    return before + int(std::find(places.begin(), places.end(), std::uint32_t(place)) - places.begin());
+  }
+
   static constexpr T kSmallestLogisticNoise = T(1e-3);
   // A weight that no sample says anything about gains process noise for ever; its variance stops here.
   static constexpr T kLargestVariance = 2;  // in units of the initial variance

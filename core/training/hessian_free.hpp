@@ -68,6 +68,10 @@ class HessianFree final : public Training<T> {
     damping_ = std::clamp(damping_, least_, kLargestDamping);
   }
 
+  void rescale(const UnitChanges& changes, Network<T>& network) override {
+    direction_.rescale(Content::direction, changes, network);
+  }
+
   // The damping and the last direction.
   void exchange(Archive& archive, Network<T>& network) override {
     archive.value("damping", damping_);

@@ -61,6 +61,11 @@ class Pace {
 
   void accept() { std::swap(moments_, next_); }
 
+  void rescale(const UnitChanges& changes, const Parameters<T>& group) {
+    if (momentum_ > 0) elman::rescale(group, moments_.mean, Content::gradient, changes);
+    if (adaptive_ != Adaptive::no) elman::rescale(group, moments_.square, Content::squares, changes);
+  }
+
   void exchange(Archive& archive, const Parameters<T>& group) {
     if (momentum_ > 0) group.exchange(archive, "momentum.", moments_.mean, {});
     const Limits squares = Limits::up_to(double(std::numeric_limits<T>::max()));

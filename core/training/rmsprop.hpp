@@ -20,6 +20,8 @@ class RMSprop final : public Descent<T, RMSprop<T>, 1> {
 
   static Limits limits(int) { return Limits::up_to(double(std::numeric_limits<T>::max())); }
 
+  static constexpr Content content(int) { return Content::squares; }
+
   static constexpr bool kLeashed = false;  // no step is much longer than the rate
 
   void begin(std::int64_t) {}

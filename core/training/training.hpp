@@ -9,6 +9,7 @@
 
 #include "archive.hpp"
 #include "network.hpp"
+#include "rescale.hpp"
 
 namespace elman {
 
@@ -24,6 +25,9 @@ class Training {
   // here and the trajectory by the caller. A step that would make a weight NaN, or larger than it may be, is
   // not taken.
   virtual void update(Network<T>& network, int first, std::int64_t t) = 0;
+  // The units of inputs and outputs have changed, and the weights with them: so does what is remembered of
+  // them.
+  virtual void rescale(const UnitChanges&, Network<T>&) {}
   // Walks the memory of the rule, such as moments of the gradient.
   virtual void exchange(Archive&, Network<T>&) {}
   // Sum over all steps of the squared norm of the projected gradient, equation (7) of the paper; NaN where it
@@ -50,6 +54,11 @@ class Memory {
   Buffer<T>& operator[](std::size_t group) { return arrays_[group]; }
   void clear() {
     for (Buffer<T>& array : arrays_) std::fill(array.begin(), array.end(), T(0));
+  }
+
+  void rescale(Content content, const UnitChanges& changes, const Network<T>& network) {
+    for (std::size_t g = 0; g < arrays_.size(); ++g)
+      elman::rescale(*network.trained[g], arrays_[g], content, changes);
   }
 
   void exchange(Archive& archive, const std::string& prefix, const Network<T>& network, Limits limits = {}) {

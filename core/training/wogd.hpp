@@ -81,6 +81,10 @@ class WOGD final : public Training<T> {
     network.refresh();
   }
 
+  void rescale(const UnitChanges& changes, Network<T>& network) override {
+    pace_.rescale(changes, network.recurrence);
+  }
+
   void exchange(Archive& archive, Network<T>& network) override {
     archive.value("local_regret", local_regret_, Limits::up_to(std::numeric_limits<double>::max()));
     pace_.exchange(archive, network.recurrence);

@@ -13,6 +13,7 @@ from naive.learner import as_target
 from naive.mixture import Trust
 from naive.preparation import Preparation
 from naive.quantiles import Quantiles
+from naive.rescale import NONE
 from naive.series import past_of
 
 RECENT = 0.001
@@ -26,6 +27,7 @@ class Member:
     learner: Any
     outputs: list  # which it answers; a lagged one sees their past, too
     lagged: bool
+    absolute: bool = False  # goes on to mean the same in the units of the stream: it has `rescale(...)`
     says: Any = None  # of a simple one, which has no learner: its name, or what says it by the series
 
     def row(self, past, features):
@@ -66,6 +68,7 @@ class Committee:
         self.lowest, self.highest = (0.0, 1.0) if loss == "logistic" else (lowest, highest)
         self.joint = joint
         self.preparation = Preparation(n_features, n_outputs, lags, scale=scale, loss=loss)
+        self.preparation.carries_units = any(member.absolute for member in members)
         n_members = sum(0 in member.outputs for member in members)  # of every output
         self.mixtures = [Trust(n_members) for _ in range(n_outputs)]
         self.quantiles = [Quantiles() for _ in range(n_outputs)]
@@ -180,6 +183,7 @@ class Committee:
         for member in self.members:
             if member.says is None:
                 member.learner.ask(member.row(past, features))
+        self.change_units(self.preparation.column_changes, [NONE] * len(self.mixtures))
         return self.samples - 1, answers
 
     def tell(self, row, y):
@@ -188,6 +192,7 @@ class Committee:
         self.steps += not np.isnan(y).all()
         simple = [None if member.says is None else self.shown_by(member) for member in self.members]
         target = self.preparation.label(y, row)
+        self.change_units([NONE] * len(self.preparation.columns), self.preparation.target_changes)
         for member in self.members:
             if member.says is not None and not isinstance(member.says, str):
                 (k,) = member.outputs
@@ -202,6 +207,17 @@ class Committee:
         for member in self.members:
             if member.says is None:
                 member.learner.tell(row, target[member.outputs])
+
+    def change_units(self, columns, targets):
+        """Tell those who are absolute how the units of their columns and targets have changed."""
+        if all(changed == NONE for changed in (*columns, *targets)):
+            return
+        lagged, features = np.split(np.array(columns), [len(self.mixtures) * self.preparation.lags])
+        lagged = lagged.reshape(len(self.mixtures), self.preparation.lags, 2)
+        for member in self.members:
+            if member.absolute:
+                own = [*lagged[member.outputs].reshape(-1, 2), *features] if member.lagged else features
+                member.learner.rescale([tuple(each) for each in own], [targets[k] for k in member.outputs])
 
     def see_succession(self, target, before):
         """Compare the targets of a row with those of the row before it, if these are known and at hand."""

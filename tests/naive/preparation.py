@@ -1,9 +1,11 @@
 """What a row becomes before a network sees it, and its targets: lagged, filled in and scaled."""
 
+import copy
 import math
 
 import numpy as np
 
+from naive import rescale
 from naive.scaling import Regime, clamp
 from naive.series import Series, past_of
 
@@ -48,6 +50,7 @@ class Preparation:
         self.shown = [Shown() for _ in range(n_outputs)]
         self.series = [Series() for _ in range(n_outputs)]
         self.lags = lags
+        self.carries_units = False  # whether members follow when units change
         self.known = np.empty((0, n_outputs))  # the targets of every row, NaN where unknown
 
     @property
@@ -71,12 +74,27 @@ class Preparation:
         """
         history = self.history
         values = [*history.flat, *map(float, x)]
-        for column, value in zip(self.columns, values, strict=True):
-            column.observe(value)
-        row = [self.seen(column, value) for column, value in zip(self.columns, values, strict=True)]
+        former = copy.deepcopy(self.columns)
+        observed = [self.observe(*each, scaled=self.scale) for each in zip(self.columns, values, strict=True)]
+        self.column_changes = [changed for _, changed in observed]
+        in_use = [
+            now if changed == rescale.NONE else before
+            for before, now, changed in zip(former, self.columns, self.column_changes, strict=True)
+        ]
+        row = [self.seen(column, value) for column, value in zip(in_use, values, strict=True)]
         self.known = np.vstack([self.known, np.full(len(self.targets), np.nan)])
         past, features = np.split(np.array(row), [history.size])
         return past.reshape(history.shape), features
+
+    def observe(self, regime, value, *, scaled):
+        """Take a value in; whether a new regime is adopted, and how that changes the units if they count.
+
+        Those of a regime that was adopted a short while ago move on, too.
+        """
+        former, young = copy.deepcopy(regime), regime.is_young
+        renewed = regime.observe(value)
+        counts = self.carries_units and scaled and (young or renewed)
+        return renewed, rescale.change(former, regime) if counts else rescale.NONE
 
     def seen(self, column, value):
         """One value as networks see it; not scaled, an unknown one is the running mean."""
@@ -91,7 +109,11 @@ class Preparation:
             self.scales_targets and target.is_fault(value)
             for target, value in zip(self.targets, y, strict=True)
         ]
-        self.renewed = [target.observe(value) for target, value in zip(self.targets, y, strict=True)]
+        observed = [
+            self.observe(*each, scaled=self.scales_targets) for each in zip(self.targets, y, strict=True)
+        ]
+        self.renewed = [renewed for renewed, _ in observed]
+        self.target_changes = [changed for _, changed in observed]
         y = np.where(self.faults, np.nan, y)
         for shown, value in zip(self.shown, y, strict=True):
             shown.observe(value, row if row >= 0 else len(self.known) + row)

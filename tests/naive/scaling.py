@@ -98,6 +98,11 @@ class Regime(Scaler):
         beyond_reason = self.varies and abs(value - self.mean) > UNBELIEVABLE * self.sd
         return beyond_reason and self.faults + 1 <= min(self.n / 5, 200)
 
+    @property
+    def is_young(self):
+        """Whether a new regime was adopted less than 500 values ago, and there was no surprise since."""
+        return self.n == self.calm + 5 and self.calm < 500
+
     def observe(self, value):
         """Take one value in; whether a new regime is adopted."""
         if math.isnan(value):

@@ -225,7 +225,7 @@ def _refuse_beyond(what: str, size: int, limit: int, unit: str) -> None:
 def described(place: int, member: Member) -> tuple[Any, ...]:
     """Return a member and its number as the core takes it."""
     parts = (_part(part) for part in (member.cell, member.training, member.readout))
-    return (place, member.training.window, *parts, member.lagged, member.features)
+    return (place, member.training.window, *parts, member.lagged, member.features, member.absolute)
 
 
 def _part(configuration: Part) -> tuple[str, dict[str, list[float]]]:

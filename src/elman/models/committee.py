@@ -289,6 +289,7 @@ def _described(member: Member) -> dict[str, Any]:
         "readout": member.readout.described(),
         "lagged": member.lagged,
         "features": member.features,
+        "absolute": member.absolute,
     }
 
 
@@ -300,6 +301,7 @@ def _member(description: dict[str, Any]) -> Member:
         Readout.configured(description["readout"]),
         description["lagged"],
         description["features"],
+        description.get("absolute", False),  # versions before knew no other
     )
 
 
