@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from page import table
+from seats import ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,15 +96,17 @@ def on_rates(rows: list[Row], streams: list[str], ratios: dict[str, list[float]]
 def seats() -> str:
     rows = load("seats")
     lines = [
-        [row["candidate"], f"{row['geometric_mean']:.3f}"]
-        + [f"{end(row['ratios'].values()):.3f}" for end in (min, max)]
+        [row["candidate"]]
+        + [f"{number:.3f}" for number in (row["geometric_mean"], *ends(row, "listed"))]
+        + [f"{number:.3f}" for number in (row["monitored"], *ends(row, "monitored"))]
         + [f"{row['time']:.2f}"]
         for row in rows
     ]
     first = min(rows, key=lambda row: float(row["geometric_mean"]))
     earned = [row["candidate"] for row in rows if row["geometric_mean"] <= SEAT]
     verdict = f"These earn one: {', '.join(earned)}." if earned else "None earns a seat."
-    return table(["candidate", "geometric mean", "smallest", "largest", "time"], lines) + (
+    head = ["candidate", "geometric mean", "smallest", "largest", "monitored", "smallest", "largest", "time"]
+    return table(head, lines) + (
         f"\nA seat is earned by a geometric mean of at most {SEAT:.2f}. The lowest is "
         f"{first['geometric_mean']:.3f} ({first['candidate'].removeprefix('for comparison: ')}). {verdict}\n"
     )
