@@ -72,6 +72,7 @@ def of_forecast(ahead: Forecast, y: Any, times: Any, target: str, name: str) -> 
     else:
         past = np.asarray(times)[-len(shown) :].astype("datetime64[s]")
         future, label = np.asarray(ahead.times), ""
+        past, shown = _with_gaps(past, shown)
     figure = _figure(1, height=4.6)
     axes = figure.subplots()
     for coverage, colour in _FAN.items():
@@ -94,6 +95,14 @@ def of_forecast(ahead: Forecast, y: Any, times: Any, target: str, name: str) -> 
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
     return figure
+
+
+def _with_gaps(times: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return a series with a value that is not known wherever rows were left out: no line is drawn there."""
+    steps = np.diff(times)
+    usual = np.median(steps) if len(steps) else 0
+    gaps = np.flatnonzero(steps > 1.5 * usual) + 1
+    return np.insert(times, gaps, times[gaps - 1] + usual), np.insert(values, gaps, np.nan)
 
 
 def check(path: str | os.PathLike[str]) -> None:

@@ -162,7 +162,7 @@ def _next_rows(series: Series, model: Forecaster) -> tuple[Any, Any]:
 
 def _notes(source: Source, series: Series) -> tuple[str, ...]:
     """Return how the file was understood, where that is not obvious."""
-    said = [*source.notes, *series.notes]
+    said = [*source.reading_notes, *series.notes]
     measured = [name for name in series.covariates.names if name not in series.known_ahead]
     for what, names in (("known ahead", series.known_ahead), ("known up to now", measured)):
         if names:

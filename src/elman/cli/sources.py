@@ -81,6 +81,11 @@ class Source:
         """The name of the column that says when a row was, if there is one."""
         return None if self.table is None or self.table.time is None else self.table.time.name
 
+    @property
+    def reading_notes(self) -> list[str]:
+        """How the columns were read, whatever is made of them."""
+        return [] if self.table is None else [*self.table.notes, *_left_out(self.table)]
+
     def blocks(self, report: Report) -> Iterator[Block]:
         """Yield the rows in blocks; `report` hears of lines that are passed over."""
         if self.table is not None:
@@ -177,12 +182,17 @@ def _notes(table: Table | PipeTable) -> list[str]:
         said.append(f"{', '.join(dates)}: dates, as sine and cosine of hour, weekday and day of year")
     if texts:
         said.append(f"{', '.join(texts)}: names, each as the mean of its past targets")
+    return said + _left_out(table)
+
+
+def _left_out(table: Table | PipeTable) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for name, reason in table.left_out.items():
         reasons.setdefault(reason, []).append(name)
-    for reason, names in reasons.items():
-        said.append(f"{', '.join(names)}: left out" + ("" if reason == "ignored" else f", {reason}"))
-    return said
+    return [
+        f"{', '.join(names)}: left out" + ("" if reason == "ignored" else f", {reason}")
+        for reason, names in reasons.items()
+    ]
 
 
 def built_in(name: BuiltIn, rows: int | None, seed: int) -> Source:
