@@ -1,5 +1,6 @@
 """What was acknowledged survives: kill -9, a disk that fails, SIGTERM, and what is sent twice."""
 
+import signal
 import sqlite3
 import threading
 
@@ -11,7 +12,9 @@ pytest.importorskip("fastapi", reason="the extra elman[serve] is not installed")
 import elman
 import serving_crashes
 from elman.serve import live
+from elman.serve.app import Settings
 from elman.serve.limits import Limits
+from elman.serve.server import Server
 from elman.serve.store import Answered, Logged, Snapshot, Store
 from serving import Client, Process, served
 
@@ -51,6 +54,18 @@ def test_sigterm_finishes_what_was_accepted(path):
 
     assert answers[0].status == 200
     assert rows == 3000
+
+
+def test_ctrl_c_pressed_twice_finishes_what_was_accepted_all_the_same(path):
+    store = Store(path)
+    server = Server(Settings(store))
+    for _ in range(2):
+        server.handle_exit(signal.SIGINT, None)
+    store.close()
+
+    assert server.signal == signal.SIGINT
+    assert server.should_exit
+    assert not server.force_exit
 
 
 def test_a_store_has_one_process_at_a_time(path):
