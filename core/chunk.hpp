@@ -97,8 +97,8 @@ struct Chunk {
   std::vector<Labelled> labelled;  // with each target
   std::vector<double> again;       // what would be answered now to a question of before, see Event
   std::vector<std::unique_ptr<Ticket>> closed;
-  Buffer<double> spreads, changes;  // see Looks
-  std::size_t looks = 0;            // how many such rows there are so far
+  Buffer<double> spreads, changes;                         // see Looks
+  std::size_t looks = 0;                                   // how many such rows there are so far
   std::vector<UnitChange> column_changes, output_changes;  // of units, by the newest row or target
   std::size_t outputs, members;
   std::vector<Said> said;  // of a row that is no question

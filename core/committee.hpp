@@ -342,8 +342,8 @@ class Committee {
     for (int k = 0; before != nullptr && k < n_outputs_; ++k) labelled[k].before = before[k];
   }
 
-  // Units have changed by what came last. When everybody has learned what came before, it is written into what
-  // those know who follow; `changes` are none again. Rows of the past are as others saw them.
+  // Units have changed by what came last. When everybody has learned what came before, it is written into
+  // what those know who follow; `changes` are none again. Rows of the past are as others saw them.
   void change_units(Turn& turn, std::vector<UnitChange>& changes) {
     work_off(turn);
     const Chunk& chunk = turn.chunk;

@@ -216,7 +216,7 @@ class LearnerOf final : public Learner {
   }
 
   void rescale(const Share& own, const UnitChange* columns, const UnitChange* outputs) override {
-    const UnitChanges changes{columns + own.lagged,     columns + own.feature,    outputs + own.output,
+    const UnitChanges changes{columns + own.lagged,   columns + own.feature,    outputs + own.output,
                               std::size_t(n_lagged_), std::size_t(n_features_), std::size_t(n_outputs_)};
     network_.scratch.reserve();
     make_room();

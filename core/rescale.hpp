@@ -62,7 +62,9 @@ struct UnitChanges {
 // Along which of its axes a matrix has inputs, and along which outputs.
 struct RescaledBlock {
   explicit RescaledBlock(const Block& of)
-      : block(of), outer_inputs(is(of.outer, "input")), inner_inputs(is(of.inner, "input")),
+      : block(of),
+        outer_inputs(is(of.outer, "input")),
+        inner_inputs(is(of.inner, "input")),
         outer_outputs(is(of.outer, "output")) {}
 
   // Calls f(place, place of the same weight of the constant, change) for every weight of an input that
@@ -103,10 +105,10 @@ struct RescaledBlock {
 // gradient of the squared error; or its squares.
 enum class Content { weights, direction, gradient, squares };
 
-// Writes the change into such an array. As u x + b = (u scale) x' + (b + u shift), weights follow exactly, and
-// with them directions and, the other way round, gradients. Of squares of gradients only the size is known, not
-// how those of an input and of the constant went together: they are taken as unrelated. A network without a
-// weight from the constant to its outputs cannot follow their level.
+// Writes the change into such an array. As u x + b = (u scale) x' + (b + u shift), weights follow exactly,
+// and with them directions and, the other way round, gradients. Of squares of gradients only the size is
+// known, not how those of an input and of the constant went together: they are taken as unrelated. A network
+// without a weight from the constant to its outputs cannot follow their level.
 template <class T, class Array>
 void rescale(const Parameters<T>& group, Array& array, Content content, const UnitChanges& changes) {
   const bool of_loss = content == Content::gradient || content == Content::squares;

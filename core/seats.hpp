@@ -150,7 +150,11 @@ class Seats {
     std::unique_ptr<Learner> learner = std::move(simple);
     if (same == nullptr && options.double_precision) learner = std::make_unique<LearnerOf<double>>(own);
     if (same == nullptr && !options.double_precision) learner = std::make_unique<LearnerOf<float>>(own);
-    return {same, std::move(learner), n_outputs, member.absolute, {output * all.lags, all.lagged(), output, 0, 0}};
+    return {same,
+            std::move(learner),
+            n_outputs,
+            member.absolute,
+            {output * all.lags, all.lagged(), output, 0, 0}};
   }
 
   // Which learner a readout of that name makes; null if a network has it.

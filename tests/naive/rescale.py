@@ -1,6 +1,6 @@
 """A change of units written into the arrays of a network: dense matrices, one after the other.
 
-What was z before is z' now: z = shift + scale z'. A change is a pair (scale, shift), NONE where nothing changes.
+What was z before is z' now: z = shift + scale z'. A change is a pair (scale, shift), NONE where there is none.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ LIMIT = 10.0
 
 
 def change(former, now):
-    """Give the change from the scaling `former` to `now`; NONE if it is small, beyond all reason or unknown."""
+    """Give the change from the scaling `former` to `now`; NONE if it is small, absurd or unknown."""
     if not (former.varies and now.varies):
         return NONE
     scale, shift = now.sd / former.sd, (now.mean - former.mean) / former.sd
@@ -25,7 +25,7 @@ def seen(value, changed):
 
 
 def of_inputs(inputs):
-    """The matrix A that turns weights of [inputs, constant] into those of now: u x + b = (u s) x' + b + u d."""
+    """Give A, which turns weights of [inputs, constant] into those of now: u x + b = (u s) x' + b + u d."""
     A = np.diag([*(scale for scale, _ in inputs), 1.0])
     A[-1, :-1] = [shift for _, shift in inputs]
     return A
@@ -40,7 +40,7 @@ class Network:
         self.scales = np.array([scale for scale, _ in outputs])
 
     def direction(self, name, w):
-        """The linear part: U (inputs, hidden), D (outputs, inputs), C (outputs, hidden), others as they are."""
+        """The linear part: U is (inputs, hidden), D (outputs, inputs), C (outputs, hidden)."""
         if name.startswith("U"):
             return self.A @ w
         if name == "D":
@@ -56,6 +56,8 @@ class Network:
 
     def gradient(self, name, g):
         """Of the squared error: w' = T w turns g into T^-T g, and errors are smaller by the scale."""
+        if g.size == 0:
+            return g
         linear = np.array([self.direction(name, e.reshape(g.shape)).ravel() for e in np.eye(g.size)]).T
         g = np.linalg.solve(linear.T, g.ravel()).reshape(g.shape)
         return g * np.mean(self.scales**-2.0) if name[0] in "UW" else g / self.scales[:, None] ** 2
@@ -85,25 +87,25 @@ class Network:
                     if place[axis] != j or (scale, shift) == NONE:
                         continue
                     constant = (name, last, place[2]) if axis == 1 else (name, place[1], last)
-                    add_row(P, index[constant], index[place], shift, smallest, largest)
-                    multiply_row(P, index[place], scale, smallest, largest)
+                    add_row(P, index[constant], index[place], shift, (smallest, largest))
+                    multiply_row(P, index[place], scale, (smallest, largest))
             for place in own if name in "CD" else []:
-                multiply_row(P, index[place], 1 / self.scales[place[1]], smallest, largest)
+                multiply_row(P, index[place], 1 / self.scales[place[1]], (smallest, largest))
         return P
 
 
-def add_row(P, to, of, factor, smallest, largest):
+def add_row(P, to, of, factor, limits):
     """P <- E P E^T where E adds a multiple of an entry to another, whose row is shortened if it must be."""
     E = np.eye(len(P))
     E[to, of] = factor
     changed = E @ P @ E.T
-    multiply_row(changed, to, 1.0, smallest, largest)
+    multiply_row(changed, to, 1.0, limits)
     P[:] = changed
 
 
-def multiply_row(P, at, factor, smallest, largest):
+def multiply_row(P, at, factor, limits):
     """P <- E P E^T where E multiplies an entry, or by less if its variance would be too large."""
-    factor = min(factor, np.sqrt(largest / max(P[at, at], 1e-300)))
+    factor = min(factor, np.sqrt(limits[1] / max(P[at, at], 1e-300)))
     P[at] *= factor
     P[:, at] *= factor
-    P[at, at] = np.clip(P[at, at], smallest, largest)
+    P[at, at] = np.clip(P[at, at], *limits)

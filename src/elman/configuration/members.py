@@ -139,8 +139,10 @@ DEFAULT_MEMBERS = (
     Member("SRNN(15)-EKF, calm, lags", SRNN(15), _filter(0.03), _SKIP, lagged=True, absolute=True),
     Member("SRNN(15)-EKF", SRNN(15), _filter(0.3), _SKIP),
     Member("SRNN(15)-WOGD", SRNN(15), WOGD(window=200, rate=0.075), _NO_SKIP),
-    Member("SRNN(10)-EKF, lags", SRNN(10), _filter(0.3), _SKIP, lagged=True, absolute=True),
-    Member("SRNN(10)-EKF, calm, quick, lags", SRNN(10), _filter(0.03, 1e-4), _SKIP, lagged=True, absolute=True),
+    Member("SRNN(10)-EKF, lags", SRNN(10), _filter(0.3), _SKIP, lagged=True),
+    Member(
+        "SRNN(10)-EKF, calm, quick, lags", SRNN(10), _filter(0.03, 1e-4), _SKIP, lagged=True, absolute=True
+    ),
     Member("LSTM(5)-EKF", LSTM(5), _filter(0.3), _SKIP),
     Member("GRU(6)-EKF", GRU(6), _filter(0.3), _SKIP),
     Member("SRNN(10)-EKF, noisy, no skip", SRNN(10), _filter(1.0), _NO_SKIP),
