@@ -28,7 +28,7 @@ def statsforecast(name: str, data: Any) -> tuple[np.ndarray, np.ndarray | None, 
     answers = []
     for origin in origins(data):
         seen = y[max(0, origin + 1 - max(FITTED, 3 * week)) : origin + 1]
-        model = models.MSTL([day, week]) if name == "MSTL" else models.AutoTheta(season_length=day)
+        model = models.MSTL([day, week]) if name == "MSTL" else getattr(models, name)(season_length=day)
         answers.append(model.forecast(y=seen, h=horizon, level=[LEVEL]))
     return tuple(np.array([each[key] for each in answers]) for key in ("mean", f"lo-{LEVEL}", f"hi-{LEVEL}"))
 
@@ -87,6 +87,7 @@ def origins(data: Any) -> range:
 MODELS = {
     "MSTL": statsforecast,
     "AutoTheta": statsforecast,
+    "AutoETS": statsforecast,
     "LightGBM": lightgbm_recursive,
     "HoltWinters": river,
     "SNARIMAX": river,

@@ -60,6 +60,9 @@ class Mixture {
     weigh();
   }
 
+  // Which share of the distance is taken off what is gained, see `learn`.
+  void set_distance(double share) { distance_ = share; }
+
   // As at the beginning.
   void forget() {
     std::fill(regret_.begin(), regret_.end(), 0.0);

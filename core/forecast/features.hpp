@@ -57,11 +57,9 @@ struct Spread {
     return count >= 0 && count <= Limits::kLargestCount && std::abs(mean) <= History::kAbsurd &&
            variance >= 0 && variance <= 4 * History::kAbsurd * History::kAbsurd;
   }
+  bool varies() const { return std::sqrt(std::max(variance, 0.0)) > 1e-12 * std::abs(mean); }
   // Never zero: of a column that has not varied any unit will do.
-  double deviation() const {
-    const double found = std::sqrt(std::max(variance, 0.0));
-    return found > 1e-12 * std::abs(mean) && found > 0 ? found : std::max(std::abs(mean), 1.0) * 1e-3;
-  }
+  double deviation() const { return varies() ? std::sqrt(variance) : std::max(std::abs(mean), 1.0) * 1e-3; }
 };
 
 // The units of a moment.
@@ -111,7 +109,7 @@ class Series {
   // Whether a value is so far beyond all reason that it teaches nothing, as for Regime; too many of them are
   // the truth.
   bool is_fault(double y) const {
-    return std::abs(y - spread_.mean) > kUnbelievable * spread_.deviation() &&
+    return spread_.varies() && std::abs(y - spread_.mean) > kUnbelievable * spread_.deviation() &&
            faults_ + 1 <= std::min(spread_.count / kValuesPerFault, kMostFaults);
   }
   void note_fault() { faults_ += 1; }

@@ -174,6 +174,7 @@ class Panel {
     level_.learn(step, mixed, lean, target, scale);
     // As long as the mixture was not asked, it is judged by what it would have said.
     const bool asked = learned_[step] >= kFewest + horizon_;
+    mixtures_[step].set_distance(kDistance / (1 + double(learned_[step]) / kSettled));
     mixtures_[step].learn(opinions, asked ? mixed : mixtures_[step].combine(opinions), target, scale);
     ++learned_[step];
     const double rate = std::max(1 / double(learned_[step]), kErrorRate);
@@ -236,7 +237,10 @@ class Panel {
   static constexpr int kMostProducts = 16;  // covariates; with more of them their products are left out
   static constexpr const char* kCommittee = "committee, next row only";
   static constexpr double kErrorRate = 0.002, kLargestError = 1e40;
-  static constexpr double kDiscount = 0.9998, kDistance = 0;  // as Mixture
+  static constexpr double kDiscount = 0.9998;
+  // Of what is gained by averaging that is not believed while little is known: by chance somebody always
+  // seems to know where a random walk goes.
+  static constexpr double kDistance = 0.2, kSettled = 500;  // at first; rows after which it is half of that
   static constexpr double kLargestScale = 1e3;
   static constexpr std::int64_t kFewest = 15;  // rows of a step that tell whom to trust
 

@@ -10,6 +10,7 @@ LEVEL_MEMORY, SPREAD_MEMORY = 1000, 3000
 LAGS = 6
 FEWEST = 15  # rows of a step that tell whom to trust
 DISCOUNT = 0.9998
+DISTANCE, SETTLED = 0.2, 500  # what is not believed of averaging at first, and rows after which it is half
 ERROR_RATE = 0.002
 SIMPLE = 7
 LARGEST_INPUT = 12
@@ -197,7 +198,7 @@ class Step:
     """Who is trusted so many steps ahead."""
 
     def __init__(self, n_members, horizon):
-        self.mixture = Mixture(n_members, DISCOUNT, distance=0.0)
+        self.mixture = Mixture(n_members, DISCOUNT)
         self.horizon, self.learned = horizon, 0
         self.errors = np.zeros(n_members)
 
@@ -211,6 +212,7 @@ class Step:
         """Take in the truth, in units of the origin, each of which is `scale` units of now."""
         opinions, target = scale * opinions, scale * target
         asked = self.learned >= FEWEST + self.horizon
+        self.mixture.distance = DISTANCE / (1 + self.learned / SETTLED)
         self.mixture.learn(opinions, target, scale * mixed if asked else None)
         self.learned += 1
         rate = max(1 / self.learned, ERROR_RATE)
