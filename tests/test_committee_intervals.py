@@ -5,8 +5,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import naive
 from elman import EKF, SRNN, Committee, OnlineRNN
 from small_committees import LINEAR, MEMBERS, small, stream
+from waits import answered_late
 
 
 def test_intervals_are_infinite_before_the_target_has_varied():
@@ -71,6 +73,36 @@ def test_intervals_keep_their_coverage_when_the_stream_changes(make, coverage):
     inside = (low <= y) & (y <= high)
     assert inside.mean() == pytest.approx(coverage, abs=0.02)
     assert inside[3000:4000].mean() == pytest.approx(coverage, abs=0.06)
+
+
+def test_errors_that_come_late_together_do_not_throw_the_quantiles_far_beyond_them():
+    """They were all judged by the same quantiles: moved by these, the outer ones end ten times as far."""
+    quantiles = naive.Quantiles()
+    for error in np.random.default_rng(0).normal(size=1500):
+        quantiles.learn(error)
+    given = quantiles.given()
+
+    for _ in range(1000):
+        quantiles.account(5.0, given)
+        quantiles.learn(5.0, given)
+
+    assert 5 < quantiles.widened(1.0)[8] < 15  # the level .95
+    assert quantiles.paying()[8] >= quantiles.widened(1.0)[8]  # a thousand too few lay below it
+
+
+def coverage_where_news_is_held_up(seed):
+    """The targets wander; nobody overtakes: all wait behind the slowest, and now and then for long."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(4000, 2)), np.zeros(4000)
+    for t in range(1, len(y)):
+        y[t] = 0.998 * y[t - 1] + rng.normal()
+    arrivals = np.maximum.accumulate(np.arange(len(y)) + rng.geometric(1 / 300, len(y)))
+    _, low, high = answered_late(small(), X, y, arrivals - np.arange(len(y))).T
+    return np.mean((low <= y) & (y <= high))
+
+
+def test_intervals_are_wide_where_targets_wander_and_news_is_held_up():
+    assert np.mean([coverage_where_news_is_held_up(seed) for seed in range(4)]) > 0.8
 
 
 def test_explain_before_and_after():
