@@ -11,9 +11,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra elman[serve] is not installed")
 
-from elman.serve.app import Settings, application
 from elman.serve.limits import Limits
-from elman.serve.store import Store
 from elman.serve.tokens import Tokens
 from elman.serve.watchers import Watched
 from serving import served
@@ -24,21 +22,18 @@ TOKENS = Tokens.of(f"# for the tests\nread {READ}\nwrite {WRITE}\n")
 
 
 @pytest.fixture(scope="module")
-def operations(tmp_path_factory):
-    """Every method and path of the OpenAPI description."""
-    store = Store(tmp_path_factory.mktemp("description") / "store.db")
-    guarded, _ = application(Settings(store))
-    paths = guarded._app.openapi()["paths"]
-    store.close()
-    return [(method.upper(), path) for path, methods in paths.items() for method in methods]
-
-
-@pytest.fixture(scope="module")
 def guarded(tmp_path_factory):
     with served(tmp_path_factory.mktemp("guarded") / "store.db", tokens=TOKENS) as connect:
         assert connect(WRITE).put("/streams/pump", SRNN).status == 201
         assert connect(WRITE).put("/streams/load", {"model": "Forecaster"}).status == 201
         yield connect
+
+
+@pytest.fixture(scope="module")
+def operations(guarded):
+    """Every method and path of the OpenAPI description."""
+    paths = guarded(READ).get("/openapi.json").json["paths"]
+    return [(method.upper(), path) for path, methods in paths.items() for method in methods]
 
 
 @pytest.fixture(scope="module")

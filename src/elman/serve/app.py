@@ -14,9 +14,10 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 import elman
-from elman.serve import routes
+from elman.serve import problems, routes
 from elman.serve.events import Overview
 from elman.serve.guard import Guard
+from elman.serve.lane import Lane
 from elman.serve.limits import Limits
 from elman.serve.metrics import Metrics
 from elman.serve.problems import Problem
@@ -87,11 +88,11 @@ def application(settings: Settings) -> tuple[App, Running]:
     app.add_exception_handler(HTTPException, _http_problem)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Exception, _fault)
-    return Guard(app, settings.tokens, running.metrics, local=settings.local), running
+    return Guard(Lane(app), settings.tokens, running.metrics, local=settings.local), running
 
 
 async def _problem(_: Any, problem: Any) -> JSONResponse:
-    return JSONResponse({"error": problem.message}, problem.status, problem.headers)
+    return problems.answer(problem)
 
 
 async def _http_problem(request: Any, error: Any) -> JSONResponse:
@@ -120,4 +121,4 @@ async def _invalid(_: Any, error: Any) -> JSONResponse:
 
 
 async def _fault(_: Any, __: Any) -> JSONResponse:
-    return JSONResponse({"error": "something went wrong inside"}, 500)
+    return problems.fault()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fastapi.responses import JSONResponse
+
 
 class Problem(Exception):  # noqa: N818 - it is the client's
     """A request that is not done; nothing of it was learned."""
@@ -25,3 +27,13 @@ def not_stored() -> Problem:
 def stopping() -> Problem:
     """Return the problem of a service that ends."""
     return Problem(503, "the service is stopping", Retry_After="5")
+
+
+def answer(problem: Problem) -> JSONResponse:
+    """Return what a client is answered whose request has a problem."""
+    return JSONResponse({"error": problem.message}, problem.status, problem.headers)
+
+
+def fault() -> JSONResponse:
+    """Return what is answered where the fault is the service's; its log says more."""
+    return JSONResponse({"error": "something went wrong inside"}, 500)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import orjson
 
 from elman.runs import cell, column_names
@@ -47,14 +48,16 @@ def written(numbers: list[int], answers: Answers, form: Format, *, many: bool, a
     if form == "csv":
         return _csv(answers, numbers if asked else None)
     columns: dict[str, Any] = {"id": numbers} if asked else {}
+    if form == "json" and many:
+        columns = columns if asked else {"row": numbers[0]}
+        columns |= zip(NUMBERS, map(np.ascontiguousarray, answers), strict=True)
+        return orjson.dumps(columns, option=orjson.OPT_SERIALIZE_NUMPY)  # null if not finite
     columns |= {name: each.tolist() for name, each in zip(NUMBERS, answers, strict=True)}
     if form == "ndjson":
         lines = (dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True))
         return b"".join(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE) for line in lines)
-    if not many:
-        columns = {name: each[0] for name, each in columns.items()}
-    body: bytes = orjson.dumps(columns if asked else {"row": numbers[0]} | columns)  # null if not finite
-    return body
+    only = {name: each[0] for name, each in columns.items()}
+    return orjson.dumps(only if asked else {"row": numbers[0]} | only)
 
 
 def _csv(answers: Answers, ids: list[int] | None) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import FastAPI, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute
 import elman
 from elman.serve import bodies, events, metrics, schemas
 from elman.serve.assets import Asset, assets
+from elman.serve.lane import Direct
 from elman.serve.problems import Problem
 from elman.serve.requests import parameters, read_body
 from elman.serve.schemas import SetupBody, problems
@@ -24,21 +25,10 @@ if TYPE_CHECKING:
     from elman.serve.requests import Parameters
     from elman.serve.service import Service
 
-_IN_A_THREAD = 20_000  # bytes of a body from which on reading it would hold up the event loop
+_IN_A_THREAD = 200_000  # bytes of a body from which on reading it would hold up the event loop
 
 Name = Annotated[str, Path(pattern=NAME, max_length=100, description="The stream.")]
 Output = Annotated[int, Query(ge=0, le=100, description="Which target, from 0.")]
-
-
-class Direct(APIRoute):
-    """A route that is described as others are, and takes the request as it came.
-
-    The framework would take longer to look for parameters than a model for a row.
-    """
-
-    def get_route_handler(self) -> Any:
-        """Return the endpoint itself."""
-        return self.endpoint
 
 
 def add(routes: FastAPI, running: Running) -> None:

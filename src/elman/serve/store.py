@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 
 Sync: TypeAlias = Literal["full", "normal"]
 
-_FORMAT = 1
+_FORMAT = 2
+_PLACES = 1 << 40  # of one stream in the log
 _READ_AT_ONCE = 500  # bound variables of a statement, below every limit of SQLite
+# The log of a stream lies together, in order: an entry touches one page or two, and no index has to be kept.
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS streams (
+CREATE TABLE about (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE streams (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE,
     setup TEXT NOT NULL, created REAL NOT NULL
 );
-CREATE TABLE IF NOT EXISTS log (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, stream INTEGER NOT NULL, time REAL NOT NULL,
-    kind TEXT NOT NULL, how TEXT NOT NULL, body BLOB NOT NULL
+CREATE TABLE log (
+    place INTEGER PRIMARY KEY, time REAL NOT NULL, kind TEXT NOT NULL, how TEXT NOT NULL, body BLOB NOT NULL
 );
-CREATE INDEX IF NOT EXISTS log_of_stream ON log (stream, seq);
-CREATE TABLE IF NOT EXISTS snapshots (
-    stream INTEGER PRIMARY KEY, seq INTEGER NOT NULL, model BLOB NOT NULL, record BLOB NOT NULL
+CREATE TABLE snapshots (
+    stream INTEGER PRIMARY KEY, model BLOB NOT NULL, record BLOB NOT NULL
 );
-CREATE TABLE IF NOT EXISTS answers (
+CREATE TABLE answers (
     stream INTEGER NOT NULL, key TEXT NOT NULL, row INTEGER NOT NULL,
     digest BLOB NOT NULL, answer BLOB NOT NULL,
     PRIMARY KEY (stream, key)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS answers_by_row ON answers (stream, row);
+CREATE INDEX answers_by_row ON answers (stream, row);
 """
 
 
@@ -110,6 +110,7 @@ class Store:
             self.close()
             raise
         self._read_lock = threading.Lock()
+        self._last_places: dict[int, int] = {}
         self.sync = sync
 
     def _connect(self, sync: Sync) -> sqlite3.Connection:
@@ -122,12 +123,19 @@ class Store:
         return connection
 
     def _make(self) -> None:
-        self._writing.executescript(_SCHEMA)
-        with self.transaction():
-            self._writing.execute("INSERT OR IGNORE INTO about VALUES ('format', ?)", (_FORMAT,))
-        found = self._writing.execute("SELECT value FROM about WHERE name = 'format'").fetchone()[0]
-        if found != _FORMAT:
-            raise ValueError(f"{self.path}: a store of format {found}, this elman reads {_FORMAT}")
+        tables = {name for (name,) in self._writing.execute("SELECT name FROM sqlite_master")}
+        if not tables:
+            with self.transaction():
+                for statement in _SCHEMA.split(";")[:-1]:
+                    self._writing.execute(statement)
+                self._writing.execute("INSERT INTO about VALUES ('format', ?)", (_FORMAT,))
+        elif "about" not in tables:
+            raise ValueError(f"{self.path}: a database of something else, not a store of elman")
+        found = self._writing.execute("SELECT value FROM about WHERE name = 'format'").fetchone()
+        if found is None or found[0] != _FORMAT:
+            raise ValueError(
+                f"{self.path}: a store of format {found and found[0]}, this elman reads {_FORMAT}"
+            )
 
     def close(self) -> None:
         """Write everything back into the one file and give it free."""
@@ -152,16 +160,16 @@ class Store:
 
     def behind(self, stream: int) -> Iterator[Logged]:
         """Yield what was logged after the last snapshot, in order."""
-        after = 0
+        after = stream * _PLACES
         while True:
             rows = self._read(
-                "SELECT seq, time, kind, how, body FROM log"
-                " WHERE stream = ? AND seq > ? ORDER BY seq LIMIT 100",
-                stream,
+                "SELECT place, time, kind, how, body FROM log"
+                " WHERE place > ? AND place < ? ORDER BY place LIMIT 100",
                 after,
+                (stream + 1) * _PLACES,
             )
-            for seq, *logged in rows:
-                after = seq
+            for place, *logged in rows:
+                after = place
                 yield Logged(*logged)
             if not rows:
                 return
@@ -212,25 +220,36 @@ class Store:
 
     def remove_stream(self, stream: int) -> None:
         """Forget a stream and all that belongs to it."""
-        for table in ("log", "snapshots", "answers"):
+        self._trim(stream)
+        for table in ("snapshots", "answers"):
             self._writing.execute(f"DELETE FROM {table} WHERE stream = ?", (stream,))  # noqa: S608 - of the line above
         self._writing.execute("DELETE FROM streams WHERE id = ?", (stream,))
 
     def append(self, stream: int, entries: Iterable[Logged], answers: Iterable[Answered]) -> None:
         """Write what was asked, and what was answered to what may be sent again."""
-        self._writing.executemany(
-            "INSERT INTO log (stream, time, kind, how, body) VALUES (?, ?, ?, ?, ?)",
-            [(stream, *entry) for entry in entries],
-        )
+        places = range(self._last_place(stream) + 1, (stream + 1) * _PLACES)
+        placed = [(place, *entry) for place, entry in zip(places, entries, strict=False)]
+        self._writing.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?)", placed)
+        self._last_places[stream] = placed[-1][0] if placed else places[0] - 1
         self._writing.executemany(
             "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", [(stream, *answer) for answer in answers]
         )
 
+    def _last_place(self, stream: int) -> int:
+        """Return where the stream's last entry is, or was: after one that was rolled back a gap may stay."""
+        if stream not in self._last_places:
+            first, end = stream * _PLACES, (stream + 1) * _PLACES
+            query = "SELECT max(place) FROM log WHERE place >= ? AND place < ?"
+            found = self._writing.execute(query, (first, end)).fetchone()[0]
+            self._last_places[stream] = first if found is None else found
+        return self._last_places[stream]
+
+    def _trim(self, stream: int) -> None:
+        places = (stream * _PLACES, (stream + 1) * _PLACES)
+        self._writing.execute("DELETE FROM log WHERE place >= ? AND place < ?", places)
+
     def keep(self, stream: int, snapshot: Snapshot, forget_before: int) -> None:
         """Replace the snapshot, trim the log behind it and the answers to rows before a number."""
-        row = self._writing.execute("SELECT max(seq) FROM log WHERE stream = ?", (stream,)).fetchone()
-        self._writing.execute(
-            "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (stream, row[0] or 0, *snapshot)
-        )
-        self._writing.execute("DELETE FROM log WHERE stream = ?", (stream,))
+        self._writing.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (stream, *snapshot))
+        self._trim(stream)
         self._writing.execute("DELETE FROM answers WHERE stream = ? AND row < ?", (stream, forget_before))

@@ -57,7 +57,9 @@ class Writer:
         with self._condition:
             assert not self._closed, "the writer is closed"
             self._waiting.append(write)
-            if not here or self._busy:
+            if self._busy:
+                return  # whoever writes now wakes the writer afterwards
+            if not here:
                 self._condition.notify()
                 return
             group = self._taken()
@@ -98,7 +100,8 @@ class Writer:
         finally:
             with self._condition:
                 self._busy = False
-                self._condition.notify()
+                if self._waiting or self._closed:  # or it would be woken for nothing
+                    self._condition.notify()
 
     def _commit(self, group: list[Write]) -> None:
         results: list[Any] = []
