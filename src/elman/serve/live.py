@@ -38,9 +38,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger("elman.serve")
 
 _ROWS_AT_ONCE = 1_000
-# A snapshot is due when learning the log again would take about this long, or the log has become this large.
+# A snapshot is due when learning the log again would take about this long, or the log has become this large:
+# to trim a megabyte takes a moment, during which nobody is answered, and to trim all at once a longer one.
 _SECONDS_BEHIND = 1.0
-_BYTES_BEHIND = 16_000_000
+_BYTES_BEHIND = 1_000_000
+_SNAPSHOTS_BEHIND = 8  # in the bytes of one, where it is large
 _ENTRIES_BEHIND = 5_000
 _NO_LIMITS = Limits(
     **dict.fromkeys(("rows", "cells", "features", "outputs", "name_length", "model_bytes"), 1 << 60)
@@ -59,6 +61,7 @@ class Live:
         self._holder = Holder()
         self._unwritten: dict[str, Answered] = {}
         self._pupil: Pupil | None = None
+        self._snapshot_bytes = 0
         self._forget_cost()
         self.waiting_rows = self.waiting_requests = 0
         self.rate = Rate()
@@ -349,13 +352,17 @@ class Live:
         return result
 
     def _keep_if_due(self, pupil: Pupil) -> None:
-        if (
-            self._seconds > _SECONDS_BEHIND or self._bytes > _BYTES_BEHIND or self._entries > _ENTRIES_BEHIND
-        ) and not self._removed:
+        due = (
+            self._seconds > _SECONDS_BEHIND
+            or self._bytes > max(_BYTES_BEHIND, _SNAPSHOTS_BEHIND * self._snapshot_bytes)
+            or self._entries > _ENTRIES_BEHIND
+        )
+        if due and not self._removed:
             self._keep(pupil)
 
     def _keep(self, pupil: Pupil) -> None:
         snapshot = pupil.snapshot()
+        self._snapshot_bytes = len(snapshot.model) + len(snapshot.record)
         oldest = pupil.record.rows - self._limits.remembered_rows
         self._forget_cost()
         self._write([], [], lambda store: store.keep(self.kept.id, snapshot, oldest), len(snapshot.model))

@@ -119,6 +119,7 @@ class Store:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {sync.upper()}")
         connection.execute("PRAGMA wal_autocheckpoint = 2000")  # pages, 8 MB: seldom enough to be no burden
+        connection.execute("PRAGMA cache_size = -8000")  # kB: what is trimmed was written a moment ago
         connection.execute("PRAGMA trusted_schema = OFF")
         return connection
 
@@ -231,9 +232,9 @@ class Store:
         placed = [(place, *entry) for place, entry in zip(places, entries, strict=False)]
         self._writing.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?)", placed)
         self._last_places[stream] = placed[-1][0] if placed else places[0] - 1
-        self._writing.executemany(
-            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", [(stream, *answer) for answer in answers]
-        )
+        kept = [(stream, *answer) for answer in answers]
+        if kept:
+            self._writing.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", kept)
 
     def _last_place(self, stream: int) -> int:
         """Return where the stream's last entry is, or was: after one that was rolled back a gap may stay."""
