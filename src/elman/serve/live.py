@@ -22,7 +22,7 @@ from elman.serve.pupil import Pupil
 from elman.serve.replies import Answers
 from elman.serve.rows import Rows
 from elman.serve.setups import Setup
-from elman.serve.store import Answered, Logged
+from elman.serve.store import Answered, DamagedError, Logged
 from elman.serve.writer import Holder, Write
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Live:
         self._holder = Holder()
         self._unwritten: dict[str, Answered] = {}
         self._pupil: Pupil | None = None
+        self._in_hand: list[Job] = []  # taken from the queue, without a result yet
         self._snapshot_bytes = 0
         self._forget_cost()
         self.waiting_rows = self.waiting_requests = 0
@@ -131,6 +132,7 @@ class Live:
     def _refuse_all(self) -> None:
         """Answer for as long as the service runs that the stream is out of order; it may be removed."""
         broken = Problem(503, "what the store has of this stream cannot be used; the service's log says why")
+        self._write(self._in_hand.copy(), [broken] * len(self._in_hand))
         while jobs := self._next():
             for job in jobs:
                 if isinstance(job, Remove):
@@ -182,11 +184,17 @@ class Live:
             while self._queue and rows < _ROWS_AT_ONCE:
                 jobs.append(self._queue.popleft())
                 rows += jobs[-1].n_rows
+            self._in_hand = jobs.copy()
             return jobs
 
     def _do(self, pupil: Pupil, job: Job) -> None:
         if isinstance(job, Learn | Tell):
-            self._do_once(pupil, job)
+            try:
+                self._do_once(pupil, job)
+            except DamagedError:
+                _log.exception("stream %s: what was answered before", self.name)
+                lost = Problem(503, "what was answered before cannot be read: the store is damaged")
+                self._write([job], [lost])
         elif isinstance(job, Call):
             assert job.function is not None
             self._write([job], [self._tried(lambda: job.function(pupil))])  # type: ignore[misc]
@@ -390,6 +398,7 @@ class Live:
     ) -> None:
         """Let jobs have their results once this and all before it is on the disk."""
         unwritten = self._unwritten
+        del self._in_hand[: len(jobs)]  # they are done in order
 
         def done(_: Any, committed: bool) -> None:
             for key in keys or ():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+import zlib
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -31,18 +32,23 @@ CREATE TABLE streams (
     setup TEXT NOT NULL, created REAL NOT NULL
 );
 CREATE TABLE log (
-    place INTEGER PRIMARY KEY, time REAL NOT NULL, kind TEXT NOT NULL, how TEXT NOT NULL, body BLOB NOT NULL
+    place INTEGER PRIMARY KEY, time REAL NOT NULL, kind TEXT NOT NULL, how TEXT NOT NULL,
+    body BLOB NOT NULL, checksum INTEGER NOT NULL
 );
 CREATE TABLE snapshots (
     stream INTEGER PRIMARY KEY, model BLOB NOT NULL, record BLOB NOT NULL
 );
 CREATE TABLE answers (
     stream INTEGER NOT NULL, key TEXT NOT NULL, row INTEGER NOT NULL,
-    digest BLOB NOT NULL, answer BLOB NOT NULL,
+    digest BLOB NOT NULL, answer BLOB NOT NULL, checksum INTEGER NOT NULL,
     PRIMARY KEY (stream, key)
 ) WITHOUT ROWID;
 CREATE INDEX answers_by_row ON answers (stream, row);
 """
+
+
+class DamagedError(ValueError):
+    """The file holds something else than was written to it."""
 
 
 class Logged(NamedTuple):
@@ -100,18 +106,19 @@ class Store:
         self._lock_path = self.path.with_name(self.path.name + ".lock")
         self._lock: int | None = lock.acquire(self._lock_path)
         self._connections: list[sqlite3.Connection] = []
-        try:
-            self._writing, self._reading = self._connect(sync), self._connect(sync)
-            self._make()
-        except sqlite3.DatabaseError as error:
-            self.close()
-            raise ValueError(f"{self.path}: not a store of elman ({error})") from error
-        except BaseException:
-            self.close()
-            raise
         self._read_lock = threading.Lock()
         self._last_places: dict[int, int] = {}
         self.sync = sync
+        try:
+            self._writing, self._reading = self._connect(sync), self._connect(sync)
+            self._make()
+            self.streams()
+        except (sqlite3.DatabaseError, DamagedError) as error:
+            self.close()
+            raise ValueError(f"{self.path}: not a store of elman, or damaged ({error})") from error
+        except BaseException:
+            self.close()
+            raise
 
     def _connect(self, sync: Sync) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30)
@@ -152,7 +159,10 @@ class Store:
     def streams(self) -> list[Kept]:
         """Return all streams, the oldest first."""
         rows = self._read("SELECT id, name, setup, created FROM streams ORDER BY id")
-        return [Kept(id_, name, json.loads(setup), created) for id_, name, setup, created in rows]
+        try:
+            return [Kept(id_, name, json.loads(setup), created) for id_, name, setup, created in rows]
+        except ValueError as error:
+            raise DamagedError(f"what a stream was made from cannot be read: {error}") from error
 
     def snapshot(self, stream: int) -> Snapshot | None:
         """Return the last snapshot of a stream, if there is one."""
@@ -164,14 +174,18 @@ class Store:
         after = stream * _PLACES
         while True:
             rows = self._read(
-                "SELECT place, time, kind, how, body FROM log"
+                "SELECT place, time, kind, how, body, checksum FROM log"
                 " WHERE place > ? AND place < ? ORDER BY place LIMIT 100",
                 after,
                 (stream + 1) * _PLACES,
             )
-            for place, *logged in rows:
-                after = place
-                yield Logged(*logged)
+            for place, *values, checksum in rows:
+                after, logged = place, Logged(*values)
+                if _checksum(logged) != checksum:
+                    raise DamagedError(
+                        f"entry {place - stream * _PLACES} of the log of stream {stream} is damaged"
+                    )
+                yield logged
             if not rows:
                 return
 
@@ -181,17 +195,21 @@ class Store:
         for i in range(0, len(keys), _READ_AT_ONCE):
             some = keys[i : i + _READ_AT_ONCE]
             places = ",".join("?" * len(some))
-            rows = self._read(
-                f"SELECT key, row, digest, answer FROM answers WHERE stream = ? AND key IN ({places})",  # noqa: S608 - question marks
-                stream,
-                *some,
-            )
-            found.update({row[0]: Answered(*row) for row in rows})
+            query = "SELECT key, row, digest, answer, checksum FROM answers WHERE stream = ?"
+            rows = self._read(f"{query} AND key IN ({places})", stream, *some)
+            for *values, checksum in rows:
+                answered = Answered(*values)
+                if _checksum(answered) != checksum:
+                    raise DamagedError(f"an answer of stream {stream} is damaged, that to {answered.key!r}")
+                found[answered.key] = answered
         return found
 
     def _read(self, query: str, *values: Any) -> list[Any]:
-        with self._read_lock:
-            return self._reading.execute(query, values).fetchall()
+        try:
+            with self._read_lock:
+                return self._reading.execute(query, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise DamagedError(str(error)) from error
 
     # Writing, by one thread, within a transaction
 
@@ -229,12 +247,12 @@ class Store:
     def append(self, stream: int, entries: Iterable[Logged], answers: Iterable[Answered]) -> None:
         """Write what was asked, and what was answered to what may be sent again."""
         places = range(self._last_place(stream) + 1, (stream + 1) * _PLACES)
-        placed = [(place, *entry) for place, entry in zip(places, entries, strict=False)]
-        self._writing.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?)", placed)
+        placed = [(place, *entry, _checksum(entry)) for place, entry in zip(places, entries, strict=False)]
+        self._writing.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)", placed)
         self._last_places[stream] = placed[-1][0] if placed else places[0] - 1
-        kept = [(stream, *answer) for answer in answers]
+        kept = [(stream, *answer, _checksum(answer)) for answer in answers]
         if kept:
-            self._writing.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", kept)
+            self._writing.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", kept)
 
     def _last_place(self, stream: int) -> int:
         """Return where the stream's last entry is, or was: after one that was rolled back a gap may stay."""
@@ -254,3 +272,9 @@ class Store:
         self._writing.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (stream, *snapshot))
         self._trim(stream)
         self._writing.execute("DELETE FROM answers WHERE stream = ? AND row < ?", (stream, forget_before))
+
+
+def _checksum(entry: Logged | Answered) -> int:
+    """Return a checksum of all that is kept of an entry, which SQLite itself does not have."""
+    *few, last = entry
+    return zlib.crc32(last, zlib.crc32(repr(few).encode()))
