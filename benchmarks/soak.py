@@ -2,7 +2,8 @@
 
 ``python benchmarks/soak.py --minutes 60 --rate 200`` sends so many rows a second, in turns to an SRNN-WOGD,
 a Committee and twenty further small streams, with a watcher of the page's events, and prints a line for each
-tenth of the time: rows, median and 99th percentile of the latency, resident memory, bytes of the store.
+tenth of the time: rows, median and 99th percentile of the latency, the service's processor time of a request
+(which other work on the machine changes least), resident memory, bytes of the store.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from elman import streams
+from serve import cpu_seconds
 
 SMALL = {"model": "SRNN-WOGD", "options": {"lags": 0, "n_hidden": 4, "window": 20}}
 STREAMS = {"srnn": {"model": "SRNN-WOGD", "options": {"lags": 0}}, "committee": {"options": {"lags": 0}}}
@@ -57,7 +59,7 @@ def soaked(port: int, pid: int, store: Path, options: argparse.Namespace) -> lis
     threading.Thread(target=watch, args=(port,), daemon=True).start()
     X, y = streams.kinematics(seed=1).take(50_000)
     names, results, sent = list(STREAMS), [], 0
-    begin = time.perf_counter()
+    begin, used = time.perf_counter(), cpu_seconds(pid)
     for part in range(1, options.parts + 1):
         times: list[float] = []
         end = begin + 60 * options.minutes * part / options.parts
@@ -70,16 +72,18 @@ def soaked(port: int, pid: int, store: Path, options: argparse.Namespace) -> lis
             asked(client, "POST", f"/streams/{names[sent % len(names)]}/rows", row, key=str(sent))
             times.append(time.perf_counter() - before)
             sent += 1
-        results.append(line(part, sent, times, pid, store))
+        former, used = used, cpu_seconds(pid)
+        results.append(
+            line(sent, times, pid, store) | {"cpu_ms": round(1e3 * (used - former) / len(times), 3)}
+        )
         print(results[-1], flush=True)
     return results
 
 
-def line(part: int, sent: int, times: list[float], pid: int, store: Path) -> dict[str, Any]:
+def line(sent: int, times: list[float], pid: int, store: Path) -> dict[str, Any]:
     status = Path(f"/proc/{pid}/status").read_text()
     resident = int(status.partition("VmRSS:")[2].split()[0]) / 1024
     return {
-        "part": part,
         "rows": sent,
         "median_ms": round(1e3 * statistics.median(times), 3),
         "p99_ms": round(1e3 * float(np.quantile(times, 0.99)), 3),
