@@ -342,7 +342,7 @@ class Live:
 
         def keep(store: Store) -> None:
             store.keep(self.kept.id, snapshot, forget_before=1 << 62)  # they were answers of another model
-            store.set_setup(self.kept.id, pupil.setup.to_json())
+            store.set_setup(self.kept, pupil.setup.to_json())
 
         self._forget_cost()
         self._write([job], [None], keep, len(snapshot.model))

@@ -29,14 +29,15 @@ _SCHEMA = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE streams (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE,
-    setup TEXT NOT NULL, created REAL NOT NULL
+    setup TEXT NOT NULL, created REAL NOT NULL, checksum INTEGER NOT NULL
 );
 CREATE TABLE log (
     place INTEGER PRIMARY KEY, time REAL NOT NULL, kind TEXT NOT NULL, how TEXT NOT NULL,
     body BLOB NOT NULL, checksum INTEGER NOT NULL
 );
 CREATE TABLE snapshots (
-    stream INTEGER PRIMARY KEY, model BLOB NOT NULL, record BLOB NOT NULL
+    stream INTEGER PRIMARY KEY, place INTEGER NOT NULL, model BLOB NOT NULL, record BLOB NOT NULL,
+    checksum INTEGER NOT NULL
 );
 CREATE TABLE answers (
     stream INTEGER NOT NULL, key TEXT NOT NULL, row INTEGER NOT NULL,
@@ -104,15 +105,17 @@ class Store:
     def __init__(self, path: str | Path, sync: Sync = "full") -> None:
         self.path = Path(path)
         self._lock_path = self.path.with_name(self.path.name + ".lock")
-        self._lock: int | None = lock.acquire(self._lock_path)
+        try:
+            self._lock: int | None = lock.acquire(self._lock_path)
+        except BlockingIOError as error:
+            raise BlockingIOError(error.errno, error.strerror, str(self.path)) from None
         self._connections: list[sqlite3.Connection] = []
         self._read_lock = threading.Lock()
         self._last_places: dict[int, int] = {}
         self.sync = sync
         try:
             self._writing, self._reading = self._connect(sync), self._connect(sync)
-            self._make()
-            self.streams()
+            self._make_or_check()
         except (sqlite3.DatabaseError, DamagedError) as error:
             self.close()
             raise ValueError(f"{self.path}: not a store of elman, or damaged ({error})") from error
@@ -123,6 +126,7 @@ class Store:
     def _connect(self, sync: Sync) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30)
         self._connections.append(connection)
+        self._check_whose(connection)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {sync.upper()}")
         connection.execute("PRAGMA wal_autocheckpoint = 2000")  # pages, 8 MB: seldom enough to be no burden
@@ -130,20 +134,29 @@ class Store:
         connection.execute("PRAGMA trusted_schema = OFF")
         return connection
 
-    def _make(self) -> None:
-        tables = {name for (name,) in self._writing.execute("SELECT name FROM sqlite_master")}
+    def _check_whose(self, connection: sqlite3.Connection) -> None:
+        """Refuse a database of something else before anything is changed in it."""
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
         if not tables:
-            with self.transaction():
-                for statement in _SCHEMA.split(";")[:-1]:
-                    self._writing.execute(statement)
-                self._writing.execute("INSERT INTO about VALUES ('format', ?)", (_FORMAT,))
-        elif "about" not in tables:
+            return
+        if not {"about", "streams", "log", "snapshots", "answers"} <= tables:
             raise ValueError(f"{self.path}: a database of something else, not a store of elman")
-        found = self._writing.execute("SELECT value FROM about WHERE name = 'format'").fetchone()
+        found = connection.execute("SELECT value FROM about WHERE name = 'format'").fetchone()
         if found is None or found[0] != _FORMAT:
             raise ValueError(
                 f"{self.path}: a store of format {found and found[0]}, this elman reads {_FORMAT}"
             )
+
+    def _make_or_check(self) -> None:
+        if not self._writing.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            with self.transaction():
+                for statement in _SCHEMA.split(";")[:-1]:
+                    self._writing.execute(statement)
+                self._writing.execute("INSERT INTO about VALUES ('format', ?)", (_FORMAT,))
+        damage = self._writing.execute("PRAGMA integrity_check(1)").fetchone()[0]  # 2 s for a gigabyte
+        if damage != "ok":
+            raise DamagedError(damage)
+        self.streams()
 
     def close(self) -> None:
         """Write everything back into the one file and give it free."""
@@ -158,20 +171,25 @@ class Store:
 
     def streams(self) -> list[Kept]:
         """Return all streams, the oldest first."""
-        rows = self._read("SELECT id, name, setup, created FROM streams ORDER BY id")
-        try:
-            return [Kept(id_, name, json.loads(setup), created) for id_, name, setup, created in rows]
-        except ValueError as error:
-            raise DamagedError(f"what a stream was made from cannot be read: {error}") from error
+        rows = self._read("SELECT id, name, setup, created, checksum FROM streams ORDER BY id")
+        for *values, checksum in rows:
+            if _checksum(*values[1:]) != checksum:
+                raise DamagedError(f"what stream {values[0]} was made from is damaged")
+        return [Kept(id_, name, json.loads(setup), created) for id_, name, setup, created, _ in rows]
 
     def snapshot(self, stream: int) -> Snapshot | None:
         """Return the last snapshot of a stream, if there is one."""
-        rows = self._read("SELECT model, record FROM snapshots WHERE stream = ?", stream)
-        return Snapshot(*rows[0]) if rows else None
+        rows = self._read("SELECT place, model, record, checksum FROM snapshots WHERE stream = ?", stream)
+        if not rows:
+            return None
+        *values, checksum = rows[0]
+        if _checksum(stream, *values) != checksum:
+            raise DamagedError(f"the snapshot of stream {stream} is damaged")
+        return Snapshot(*values[1:])
 
     def behind(self, stream: int) -> Iterator[Logged]:
         """Yield what was logged after the last snapshot, in order."""
-        after = stream * _PLACES
+        after = self._trimmed_to(stream)
         while True:
             rows = self._read(
                 "SELECT place, time, kind, how, body, checksum FROM log"
@@ -180,14 +198,18 @@ class Store:
                 (stream + 1) * _PLACES,
             )
             for place, *values, checksum in rows:
-                after, logged = place, Logged(*values)
-                if _checksum(logged) != checksum:
-                    raise DamagedError(
-                        f"entry {place - stream * _PLACES} of the log of stream {stream} is damaged"
-                    )
+                after, logged = after + 1, Logged(*values)
+                if place != after or _checksum(*logged) != checksum:
+                    raise DamagedError(f"entry {after % _PLACES} of the log of stream {stream} is damaged")
                 yield logged
             if not rows:
                 return
+
+    def _trimmed_to(self, stream: int) -> int:
+        """Return the place in the log of the last entry that is in the snapshot."""
+        rows = self._read("SELECT place FROM snapshots WHERE stream = ?", stream)
+        place: int = rows[0][0] if rows else stream * _PLACES
+        return place
 
     def answered(self, stream: int, keys: list[str]) -> dict[str, Answered]:
         """Return what is known of these keys."""
@@ -199,7 +221,7 @@ class Store:
             rows = self._read(f"{query} AND key IN ({places})", stream, *some)
             for *values, checksum in rows:
                 answered = Answered(*values)
-                if _checksum(answered) != checksum:
+                if _checksum(stream, *answered) != checksum:
                     raise DamagedError(f"an answer of stream {stream} is damaged, that to {answered.key!r}")
                 found[answered.key] = answered
         return found
@@ -221,21 +243,28 @@ class Store:
             yield
             self._writing.execute("COMMIT")
         except BaseException:
+            self._last_places.clear()
             if self._writing.in_transaction:
                 self._writing.execute("ROLLBACK")
             raise
 
     def add_stream(self, name: str, setup: dict[str, Any], created: float) -> int:
         """Keep a new stream and return its number."""
+        values = (name, json.dumps(setup), created)
         cursor = self._writing.execute(
-            "INSERT INTO streams (name, setup, created) VALUES (?, ?, ?)", (name, json.dumps(setup), created)
+            "INSERT INTO streams (name, setup, created, checksum) VALUES (?, ?, ?, ?)",
+            (*values, _checksum(*values)),
         )
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
-    def set_setup(self, stream: int, setup: dict[str, Any]) -> None:
+    def set_setup(self, kept: Kept, setup: dict[str, Any]) -> None:
         """Change what a stream was made from."""
-        self._writing.execute("UPDATE streams SET setup = ? WHERE id = ?", (json.dumps(setup), stream))
+        values = (kept.name, json.dumps(setup), kept.created)
+        self._writing.execute(
+            "UPDATE streams SET setup = ?, checksum = ? WHERE id = ?",
+            (values[1], _checksum(*values), kept.id),
+        )
 
     def remove_stream(self, stream: int) -> None:
         """Forget a stream and all that belongs to it."""
@@ -247,20 +276,20 @@ class Store:
     def append(self, stream: int, entries: Iterable[Logged], answers: Iterable[Answered]) -> None:
         """Write what was asked, and what was answered to what may be sent again."""
         places = range(self._last_place(stream) + 1, (stream + 1) * _PLACES)
-        placed = [(place, *entry, _checksum(entry)) for place, entry in zip(places, entries, strict=False)]
+        placed = [(place, *entry, _checksum(*entry)) for place, entry in zip(places, entries, strict=False)]
         self._writing.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)", placed)
         self._last_places[stream] = placed[-1][0] if placed else places[0] - 1
-        kept = [(stream, *answer, _checksum(answer)) for answer in answers]
+        kept = [(stream, *answer, _checksum(stream, *answer)) for answer in answers]
         if kept:
             self._writing.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", kept)
 
     def _last_place(self, stream: int) -> int:
-        """Return where the stream's last entry is, or was: after one that was rolled back a gap may stay."""
+        """Return where the stream's last entry is, or was before it was trimmed."""
         if stream not in self._last_places:
-            first, end = stream * _PLACES, (stream + 1) * _PLACES
+            end = (stream + 1) * _PLACES
             query = "SELECT max(place) FROM log WHERE place >= ? AND place < ?"
-            found = self._writing.execute(query, (first, end)).fetchone()[0]
-            self._last_places[stream] = first if found is None else found
+            found = self._writing.execute(query, (stream * _PLACES, end)).fetchone()[0]
+            self._last_places[stream] = self._trimmed_to(stream) if found is None else found
         return self._last_places[stream]
 
     def _trim(self, stream: int) -> None:
@@ -269,12 +298,17 @@ class Store:
 
     def keep(self, stream: int, snapshot: Snapshot, forget_before: int) -> None:
         """Replace the snapshot, trim the log behind it and the answers to rows before a number."""
-        self._writing.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (stream, *snapshot))
+        values = (stream, self._last_place(stream), *snapshot)
+        self._writing.execute(
+            "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)", (*values, _checksum(*values))
+        )
         self._trim(stream)
         self._writing.execute("DELETE FROM answers WHERE stream = ? AND row < ?", (stream, forget_before))
 
 
-def _checksum(entry: Logged | Answered) -> int:
-    """Return a checksum of all that is kept of an entry, which SQLite itself does not have."""
-    *few, last = entry
-    return zlib.crc32(last, zlib.crc32(repr(few).encode()))
+def _checksum(*values: Any) -> int:
+    """Return a checksum of all that is kept in a line of a table, which SQLite itself does not have."""
+    found = 0
+    for value in values:
+        found = zlib.crc32(value if isinstance(value, bytes) else repr(value).encode(), found)
+    return found
