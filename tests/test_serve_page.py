@@ -140,7 +140,7 @@ def test_the_curves_of_a_stream_move_until_they_are_paused(open_page):
     )
     assert (pixels(page), page.locator("table.rows tbody td").first.inner_text()) == still
 
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Resume").click()
     wait_for_rows(page)
 
 
@@ -178,7 +178,7 @@ def test_everything_can_be_reached_with_the_keyboard(open_page):
     page.keyboard.press("Enter")
     page.wait_for_selector("h1:text-is('load')")
     page.keyboard.press(" ")
-    page.get_by_role("button", name="Go on").wait_for()
+    page.get_by_role("button", name="Resume").wait_for()
     page.keyboard.press("?")
     page.wait_for_selector("dialog[open]")
     shot(page, "keys")
@@ -231,3 +231,36 @@ def test_a_hundred_streams_are_listed_sorted_and_found(browser, tmp_path):
 
     assert names == [f"s{i}" for i in range(100)]
     assert visible == 1
+
+
+def test_a_forecaster_shows_the_rows_ahead_and_each_target_can_be_looked_at(browser, tmp_path):
+    with served(tmp_path / "store.db") as connect:
+        client = connect()
+        client.put("/streams/load", {"model": "Forecaster", "options": {"horizon": 6}})
+        client.put("/streams/two", {"model": "SRNN-WOGD", "options": {"n_hidden": 2, "window": 5}})
+        for i in range(60):
+            client.post("/streams/load/rows", {"x": [], "y": i % 6})
+            client.post("/streams/two/rows", {"x": [i % 5], "y": [i % 5, 1000 + i % 3]})
+        page = browser.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.goto(f"http://127.0.0.1:{connect.port}/#/streams/load")
+        page.locator("section[aria-label='The rows ahead'] canvas").wait_for()
+        shot(page, "forecaster")
+        hidden = page.locator("section[aria-label='What matters']").is_hidden()
+        page.goto(f"http://127.0.0.1:{connect.port}/#/streams/two")
+        page.get_by_label("Target").select_option("target 2 of 2")
+        page.locator("table.rows tbody td", has_text="1,00").first.wait_for()
+        page.close()
+
+    assert hidden
+
+
+def test_a_stream_that_is_not_there_is_said(browser, port):
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(f"http://127.0.0.1:{port}/#/streams/nothing")
+    page.locator("h2:text-is(\"there is no stream 'nothing'\")").wait_for()
+    shot(page, "nothing")
+    page.get_by_role("link", name="All streams").click()
+    page.wait_for_selector(".line")
+    page.close()

@@ -46,6 +46,7 @@ def summary(live: Live) -> dict[str, Any]:
         "name": live.name,
         "model": live.setup.model,
         "ready": live.ready,
+        "broken": live.broken,
         "rate": _short(live.rate.per_second()),
         "waiting": live.waiting_rows,
         **(_NOT_KNOWN if record is None else record.summary()),

@@ -58,6 +58,7 @@ class Live:
         self._condition = threading.Condition()
         self._queue: deque[Job] = deque()
         self._closing = self._removed = False
+        self.broken = False  # what the store has of it cannot be used
         self._holder = Holder()
         self._unwritten: dict[str, Answered] = {}
         self._pupil: Pupil | None = None
@@ -126,7 +127,7 @@ class Live:
             self._serve(self._loaded())
         except Exception:  # noqa: BLE001 - others go on
             _log.exception("stream %s cannot go on", self.name)
-            self._pupil = None
+            self._pupil, self.broken = None, True
             self._refuse_all()
 
     def _refuse_all(self) -> None:

@@ -16,6 +16,8 @@ function axis(values, extra = {}) {
 const rowAxis = () => axis((value) => (value === null || !Number.isInteger(value) ? "" : value >= 1e5 ? short(value) : String(value)), { space: 70, size: 30 });
 const valueAxis = (values = (value) => (value === null ? "" : number(value, 3))) => axis(values, { size: 58, space: 34 });
 
+const line = (label, stroke, width, extra = {}) => ({ label, stroke: () => colour(stroke), width, points: { show: false }, spanGaps: false, ...extra });
+
 // A vertical line at each change, with a small flag at the top.
 function marks(changes) {
   return (plot) => {
@@ -99,15 +101,14 @@ export class RowsChart extends Chart {
   }
 
   described() {
-    const line = (label, stroke, width, extra = {}) => ({ label, stroke: () => colour(stroke), width, points: { show: false }, spanGaps: false, ...extra });
     return {
       padding: [14, 24, 0, 0], legend: { show: false },
-      cursor: { drag: { x: true, y: false, setScale: false }, points: { size: 7 }, focus: { prox: 30 } },
+      cursor: { y: false, drag: { x: true, y: false, setScale: false }, points: { size: 7 }, focus: { prox: 30 } },
       scales: { x: { time: false, range: (_, low, high) => this.held ?? [low, high > low ? high : low + 1] } },
       axes: [rowAxis(), valueAxis()],
       series: [
         { label: "row" }, line("high", "band", 0), line("low", "band", 0),
-        line("prediction", "accent", 1.6), line("truth", "truth", 1.2, { dash: [], points: { show: false } }),
+        line("prediction", "accent", 1.6), line("truth", "truth", 1.2),
       ],
       bands: [{ series: [1, 2], fill: () => colour("band") }],
       hooks: {
@@ -158,7 +159,7 @@ export class RowsChart extends Chart {
 export class ErrorsChart extends Chart {
   constructor(place, { changes }) {
     super(place, () => (place.clientWidth < 520 ? 220 : 310), () => ({
-      padding: [14, 24, 0, 0], legend: { show: false }, cursor: { drag: { x: true, y: false } },
+      padding: [14, 24, 0, 0], legend: { show: false }, cursor: { y: false, drag: { x: true, y: false } },
       scales: { x: { time: false }, y: { range: (_, low, high) => (Number.isFinite(high - low) ? [low - 0.1, high + 0.1] : [0, 1]) } },
       axes: [rowAxis(), { ...valueAxis((value) => number(10 ** value, 2)), splits: (_, __, low, high) => decades(low, high) }],
       series: [
@@ -194,7 +195,7 @@ function decades(low, high) {
 export class WeightsChart extends Chart {
   constructor(place) {
     super(place, () => 220, () => ({
-      padding: [14, 24, 0, 0], legend: { show: false }, cursor: { drag: { x: true, y: false }, points: { show: false } },
+      padding: [14, 24, 0, 0], legend: { show: false }, cursor: { y: false, drag: { x: true, y: false }, points: { show: false } },
       scales: { x: { time: false }, y: { range: [0, 1] } },
       axes: [rowAxis(), valueAxis((value) => (value === null ? "" : `${Math.round(100 * value)} %`))],
       series: [{ label: "row" }, ...this.names.map((name, i) => ({ label: name, width: 0.5, points: { show: false }, stroke: () => memberColour(i), fill: () => `${memberColour(i)}${i < 12 ? "cc" : "66"}` }))],
@@ -212,6 +213,32 @@ export class WeightsChart extends Chart {
     }
     const sums = weights.map(() => 0);
     this.draw([rows, ...names.map((_, i) => weights.map((line, j) => (sums[j] += line[i])))]);
+  }
+}
+
+// What is forecast, behind the last rows.
+export class AheadChart extends Chart {
+  constructor(place) {
+    super(place, () => (place.clientWidth < 520 ? 220 : 310), () => ({
+      padding: [14, 24, 0, 0], legend: { show: false }, cursor: { y: false, drag: { x: true, y: false } },
+      scales: { x: { time: false } },
+      axes: [rowAxis(), valueAxis()],
+      series: [{ label: "row" }, line("high", "band", 0), line("low", "band", 0), line("forecast", "accent", 1.8), line("truth", "truth", 1.2)],
+      bands: [{ series: [1, 2], fill: () => colour("band") }],
+    }));
+  }
+
+  // `row` is the last one that was seen; `columns` has the last rows, the first two of which are row and time.
+  show({ row, mean, low, high }, [rows, , truths]) {
+    const seen = rows.findLastIndex((known) => known <= row);
+    const first = Math.max(0, seen + 1 - Math.max(2 * mean.length, 20));
+    const past = rows.slice(first, seen + 1);
+    const unknown = past.map(() => null), later = mean.map(() => null);
+    this.draw([
+      [...past, ...mean.map((_, i) => row + 1 + i)],
+      ...[high, low, mean].map((ahead) => [...unknown, ...ahead]),
+      [...truths.slice(first, seen + 1), ...later],
+    ]);
   }
 }
 

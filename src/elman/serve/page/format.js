@@ -20,7 +20,7 @@ export const percent = (value, digits = 1) =>
 export function rate(value) {
   if (value === null || value === undefined) return missing;
   if (value < 0.05) return "0";
-  return value < 10 ? value.toFixed(1) : compact.format(value);
+  return value < 1000 ? value.toFixed(1) : compact.format(value);
 }
 
 export const clock = (seconds) =>
@@ -30,6 +30,12 @@ export const clock = (seconds) =>
 export function against(summary) {
   const { recent_mse: own, recent_mse_of_last: last } = summary;
   return own === null || own === undefined || !last ? null : Math.sqrt(own / last);
+}
+
+// What a stream is, or why it does not answer.
+export function standing(summary) {
+  if (summary.broken) return "out of order: the service's log says why";
+  return summary.ready ? summary.model : "learning its log again";
 }
 
 export function grade(ratio) {

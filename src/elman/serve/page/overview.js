@@ -1,6 +1,6 @@
 // All streams at a glance.
 
-import { against, coverageGrade, element, grade, missing, number, percent, rate, short, count, write } from "/page/format.js";
+import { against, coverageGrade, element, grade, missing, percent, rate, short, standing, count, write } from "/page/format.js";
 import * as theme from "/page/theme.js";
 import { spark } from "/page/spark.js";
 
@@ -20,7 +20,7 @@ export class Overview {
     this.lines = new Map();
     this.handlers = { streams: (content) => this.update(content) };
     this.search = element("input", {
-      type: "search", placeholder: "Look for a stream  ( / )", "aria-label": "Look for a stream",
+      type: "search", placeholder: "Look for a stream", title: "/", "aria-label": "Look for a stream",
       oninput: () => this.arrange(),
     });
     this.order = element("select", { "aria-label": "Order", onchange: () => this.arrange() },
@@ -30,11 +30,12 @@ export class Overview {
       element("option", { value: "change" }, "latest change first"));
     this.list = element("ul", { class: "streams", "aria-label": "Streams" });
     this.empty = element("div", { class: "empty", hidden: true });
+    this.none = element("p", { class: "empty", hidden: true }, "No stream is called so.");
+    this.heads = element("div", { class: "heads", "aria-hidden": "true" },
+      ...["stream", "last rows", "error / last value", "coverage", "rows/s", "rows", "last change"].map((text) => element("span", {}, text)));
     place.append(
       element("div", { class: "tools" }, element("h1", {}, "Streams"), this.search, this.order),
-      element("div", { class: "heads", "aria-hidden": "true" },
-        ...["stream", "last rows", "error / last value", "coverage", "rows/s", "rows", "last change"].map((text) => element("span", {}, text))),
-      this.list, this.empty);
+      this.heads, this.list, this.none, this.empty);
     this.stopListening = theme.onChange(() => this.redraw());
     this.resized = () => this.redraw();
     addEventListener("resize", this.resized);
@@ -84,6 +85,7 @@ export class Overview {
 
   sayIfEmpty() {
     this.empty.hidden = this.streams.size > 0;
+    for (const tool of [this.search, this.order]) tool.hidden = !this.empty.hidden;
     if (this.empty.hidden || this.empty.childElementCount) return;
     this.empty.append(
       element("h2", {}, "No stream yet"),
@@ -95,14 +97,17 @@ export class Overview {
   arrange() {
     const wanted = this.search.value.trim().toLowerCase();
     const sorted = [...this.streams.values()].sort(orders[this.order.value]);
-    let before = null;
+    let before = null, shown = 0;
     for (const stream of sorted) {
       const { item } = this.lines.get(stream.name);
       item.hidden = !stream.name.toLowerCase().includes(wanted);
+      shown += item.hidden ? 0 : 1;
       const right = before === null ? this.list.firstElementChild : before.nextElementSibling;
       if (right !== item) this.list.insertBefore(item, right);
       before = item;
     }
+    this.list.hidden = this.heads.hidden = shown === 0;
+    this.none.hidden = shown > 0 || !sorted.length;
   }
 
   redraw() {
@@ -126,8 +131,9 @@ class Line {
   show(stream) {
     this.stream = stream;
     const ratio = against(stream);
-    write(this.model, stream.ready ? stream.model : "learning its log again");
-    this.set("error", ratio === null ? missing : number(ratio, 3), grade(ratio));
+    write(this.model, standing(stream));
+    this.model.dataset.grade = stream.broken ? "poor" : "plain";
+    this.set("error", ratio === null ? missing : ratio.toFixed(3), grade(ratio));
     this.meter.hidden = ratio === null;
     this.meter.dataset.grade = grade(ratio);
     this.meter.firstElementChild.style.width = `${Math.min(100, 50 * (ratio ?? 0))}%`;

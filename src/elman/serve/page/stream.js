@@ -1,17 +1,19 @@
 // One stream: its rows as they come, how it errs, whom its committee trusts, what matters, what has changed.
 
-import { ErrorsChart, RowsChart, WeightsChart, memberColour } from "/page/charts.js";
-import { against, clock, count, coverageGrade, element, grade, missing, number, percent, rate, write } from "/page/format.js";
+import { AheadChart, ErrorsChart, RowsChart, WeightsChart, memberColour } from "/page/charts.js";
+import { against, clock, count, coverageGrade, element, grade, missing, number, percent, rate, standing, write } from "/page/format.js";
 import * as theme from "/page/theme.js";
 
 const mostRows = 6000;
 const windows = [100, 300, 1000, 2000];
 const tableRows = 25;
-const importanceSeconds = 3;
+const secondsBetweenQuestions = 3;
 
 export class StreamView {
-  constructor(place, name) {
+  constructor(place, name, output) {
     this.name = name;
+    this.path = `/streams/${encodeURIComponent(name)}`;
+    this.output = output;
     this.columns = [[], [], [], [], [], []]; // row, time, truth, prediction, low, high
     this.changes = [];
     this.paused = false;
@@ -24,32 +26,34 @@ export class StreamView {
       gone: () => { location.hash = "#/"; },
     };
     place.append(this.title(), this.factList(), this.pictures());
+    this.cards["The rows ahead"].hidden = true;
     this.rows = new RowsChart(this.rowsPlace, {
       changes: () => this.changes, onZoom: (held) => this.zoomed(held), onCursor: (at) => this.point(at),
     });
     this.errors = new ErrorsChart(this.errorsPlace, { changes: () => this.changes });
     this.weights = new WeightsChart(this.weightsPlace);
+    this.ahead = new AheadChart(this.aheadPlace);
+    this.charts = [this.rows, this.errors, this.weights, this.ahead];
     this.stopListening = theme.onChange(() => this.restyle());
-    this.askImportance();
-    this.timer = setInterval(() => this.askImportance(), 1000 * importanceSeconds);
+    this.timer = setInterval(() => this.ask(), 1000 * secondsBetweenQuestions);
   }
 
   close() {
     this.stopListening();
     clearInterval(this.timer);
-    for (const chart of [this.rows, this.errors, this.weights]) chart.close();
+    for (const chart of this.charts) chart.close();
   }
 
   title() {
-    const path = `/streams/${encodeURIComponent(this.name)}`;
     this.model = element("span", { class: "chip" });
     this.pauseButton = element("button", { class: "button", type: "button", "aria-pressed": "false", title: "Space", onclick: () => this.pause(!this.paused) }, "Pause");
+    this.outputSelect = element("select", { "aria-label": "Target", hidden: true, onchange: (event) => { location.hash = `#${this.path}/${event.target.value}`; } });
     return element("div", { class: "title" },
       element("a", { class: "button back", href: "#/", "aria-label": "All streams", title: "All streams (Esc)" }, "←"),
       element("h1", {}, this.name), this.model,
-      element("div", { class: "actions" }, this.pauseButton,
-        element("a", { class: "button", href: `${path}/state`, download: `${this.name}.elman`, title: "Download the model" }, "State"),
-        element("a", { class: "button", href: `${path}/explain`, title: "What the model says of itself" }, "Explain")));
+      element("div", { class: "actions" }, this.outputSelect, this.pauseButton,
+        element("a", { class: "button", href: `${this.path}/state`, download: `${this.name}.elman`, title: "Download the model" }, "State"),
+        element("a", { class: "button", href: `${this.path}/explain`, title: "What the model says of itself" }, "Explain")));
   }
 
   factList() {
@@ -64,13 +68,18 @@ export class StreamView {
   }
 
   pictures() {
-    const card = (title, place, extra = [], wide = false) =>
-      element("section", { class: wide ? "card wide" : "card", "aria-label": title }, element("header", {}, element("h2", {}, title), ...extra), place);
+    this.cards = {};
+    const card = (title, place, extra = [], wide = false) => {
+      this.cards[title] = element("section", { class: wide ? "card wide" : "card", "aria-label": title }, element("header", {}, element("h2", {}, title), ...extra), place);
+      return this.cards[title];
+    };
     const chart = (text, tall = false) =>
       element("div", { class: tall ? "chart tall" : "chart", role: "img", "aria-label": text, tabindex: tall ? "0" : "-1" }, element("div", { class: "waiting" }, "waits for rows"));
     this.rowsPlace = chart("Truth, prediction and interval of the last rows", true);
     this.errorsPlace = chart("Mean squared error over time");
     this.weightsPlace = chart("Weights of the members over time");
+    this.aheadPlace = chart("The rows ahead with their intervals");
+    this.pausedNote = element("p", { class: "chip paused", hidden: true });
     this.readout = element("p", { class: "readout" });
     this.resetButton = element("button", { class: "button", type: "button", hidden: true, title: "0", onclick: () => this.rows.hold(null) }, "Newest rows");
     this.windowSelect = element("select", { "aria-label": "Rows shown", onchange: (event) => this.choose(Number(event.target.value)) },
@@ -88,13 +97,24 @@ export class StreamView {
     return element("div", { class: "grid" },
       card("Rows", this.rowsPlace, [
         element("ul", { class: "legend" }, key("truth", "truth"), key("accent", "prediction"), key("band", "interval", "block"), key("change", "change", "mark")),
-        this.readout, element("div", { class: "push" }, this.resetButton, this.windowSelect)], true),
+        this.pausedNote, this.readout, element("div", { class: "push" }, this.resetButton, this.windowSelect)], true),
       card("Error over time", this.errorsPlace, [element("ul", { class: "legend" }, key("accent", "model"), key("last", "last value"), key("mean", "mean so far"))]),
       card("Who is trusted", element("div", {}, this.weightsPlace, this.members)),
+      card("The rows ahead", this.aheadPlace, [element("ul", { class: "legend" }, key("truth", "truth"), key("accent", "forecast"), key("band", "interval", "block"))]),
       card("What matters", this.importance, [element("p", {}, "how far the answer moves with each input")]),
       card("Changes", this.changeList, [element("p", {}, "where the model noticed a new law")]),
       card("Last rows", element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Last rows" },
         element("table", { class: "rows" }, element("thead", {}, element("tr", {}, ...heads)), this.table)), [], true));
+  }
+
+  // A forecaster shows the rows ahead instead of what only other models know of themselves.
+  suit(model) {
+    if (model === this.suited) return;
+    this.suited = model;
+    this.forecasts = model.toLowerCase() === "forecaster";
+    this.cards["The rows ahead"].hidden = !this.forecasts;
+    for (const title of ["Who is trusted", "What matters", "Changes"]) this.cards[title].hidden = this.forecasts;
+    this.ask();
   }
 
   key(event) {
@@ -112,11 +132,18 @@ export class StreamView {
   pause(paused) {
     this.paused = paused;
     this.pauseButton.setAttribute("aria-pressed", String(paused));
-    write(this.pauseButton, paused ? "Go on" : "Pause");
+    write(this.pauseButton, paused ? "Resume" : "Pause");
+    this.pausedAt = this.last ?? 0;
+    this.notePaused();
     if (!paused) {
       this.drawRows();
       if (this.latest) this.drawHistory();
     }
+  }
+
+  notePaused() {
+    this.pausedNote.hidden = !this.paused;
+    write(this.pausedNote, `paused at row ${count(this.pausedAt)} · ${count((this.last ?? 0) - this.pausedAt)} new rows since`);
   }
 
   choose(rows) {
@@ -141,6 +168,7 @@ export class StreamView {
     columns.forEach((column, i) => this.columns[i].push(...column));
     if (known.length > mostRows) for (const column of this.columns) column.splice(0, column.length - mostRows);
     this.last = last;
+    if (this.paused) this.notePaused();
     if (!this.paused && !this.scheduled) {
       this.scheduled = requestAnimationFrame(() => {
         this.scheduled = 0;
@@ -197,7 +225,9 @@ export class StreamView {
 
   summarise(summary) {
     const ratio = against(summary);
-    write(this.model, summary.ready ? summary.model : "learning its log again");
+    write(this.model, standing(summary));
+    this.model.dataset.grade = summary.broken ? "poor" : "plain";
+    this.suit(summary.model);
     this.fact("error", ratio === null ? missing : number(ratio, 3), grade(ratio));
     this.fact("mse", number(summary.recent_mse), "");
     this.fact("coverage", percent(summary.recent_covered), coverageGrade(summary));
@@ -214,6 +244,7 @@ export class StreamView {
   history(content) {
     this.latest = content;
     this.changes = content.changes;
+    this.listOutputs(content.outputs);
     if (!this.paused) this.drawHistory();
   }
 
@@ -223,6 +254,12 @@ export class StreamView {
     this.weights.show(weights);
     this.listMembers(weights);
     this.listChanges(changes);
+  }
+
+  listOutputs(outputs) {
+    if (this.outputSelect.options.length === outputs) return;
+    this.outputSelect.hidden = outputs < 2;
+    this.outputSelect.replaceChildren(...Array.from({ length: outputs }, (_, i) => element("option", { value: String(i), selected: i === this.output }, `target ${i + 1} of ${outputs}`)));
   }
 
   listMembers({ names, weights }) {
@@ -250,11 +287,15 @@ export class StreamView {
     }));
   }
 
-  async askImportance() {
-    if (this.paused || document.hidden) return;
+  // What the stream does not send by itself: what matters, or the rows ahead.
+  async ask() {
+    if (this.paused || document.hidden || this.suited === undefined) return;
     try {
-      const response = await fetch(`/streams/${encodeURIComponent(this.name)}/importance`);
-      if (response.ok) this.showImportance(Object.entries((await response.json()).importance));
+      const response = await fetch(`${this.path}/${this.forecasts ? "forecast" : "importance"}`);
+      if (!response.ok) return;
+      const content = await response.json();
+      if (this.forecasts) this.ahead.show(content, this.columns);
+      else this.showImportance(Object.entries(content.importance));
     } catch {
       // The service is away for a moment: what was shown stays.
     }
@@ -271,7 +312,7 @@ export class StreamView {
   }
 
   restyle() {
-    for (const chart of [this.rows, this.errors, this.weights]) chart.restyle();
+    for (const chart of this.charts) chart.restyle();
     if (this.latest) this.listMembers(this.latest.weights);
   }
 }
