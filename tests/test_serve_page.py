@@ -259,7 +259,7 @@ def test_a_stream_that_is_not_there_is_said(browser, port):
     page = browser.new_page()
     page.set_default_timeout(PATIENCE)
     page.goto(f"http://127.0.0.1:{port}/#/streams/nothing")
-    page.locator("h2:text-is(\"there is no stream 'nothing'\")").wait_for()
+    page.get_by_role("heading", name="There is no stream “nothing”").wait_for()
     shot(page, "nothing")
     page.get_by_role("link", name="All streams").click()
     page.wait_for_selector(".line")

@@ -198,7 +198,7 @@ export class WeightsChart extends Chart {
       padding: [14, 24, 0, 0], legend: { show: false }, cursor: { y: false, drag: { x: true, y: false }, points: { show: false } },
       scales: { x: { time: false }, y: { range: [0, 1] } },
       axes: [rowAxis(), valueAxis((value) => (value === null ? "" : `${Math.round(100 * value)} %`))],
-      series: [{ label: "row" }, ...this.names.map((name, i) => ({ label: name, width: 0.5, points: { show: false }, stroke: () => memberColour(i), fill: () => `${memberColour(i)}${i < 12 ? "cc" : "66"}` }))],
+      series: [{ label: "row" }, ...this.names.map((name, i) => ({ label: name, width: 0.5, points: { show: false }, stroke: () => memberColour(i), fill: () => `${memberColour(i)}${pale(i) ? "66" : "cc"}` }))],
       bands: this.names.slice(1).map((_, i) => ({ series: [i + 2, i + 1] })),
     }));
     this.names = [];
@@ -232,14 +232,15 @@ export class AheadChart extends Chart {
   show({ row, mean, low, high }, [rows, , truths]) {
     const seen = rows.findLastIndex((known) => known <= row);
     const first = Math.max(0, seen + 1 - Math.max(2 * mean.length, 20));
-    const past = rows.slice(first, seen + 1);
-    const unknown = past.map(() => null), later = mean.map(() => null);
+    const past = truths.slice(first, seen + 1);
+    const begin = past.map((truth, i) => (i === past.length - 1 ? truth : null)); // all grow out of the last row
     this.draw([
-      [...past, ...mean.map((_, i) => row + 1 + i)],
-      ...[high, low, mean].map((ahead) => [...unknown, ...ahead]),
-      [...truths.slice(first, seen + 1), ...later],
+      [...rows.slice(first, seen + 1), ...mean.map((_, i) => row + 1 + i)],
+      ...[high, low, mean].map((ahead) => [...begin, ...ahead]),
+      [...past, ...mean.map(() => null)],
     ]);
   }
 }
 
 export const memberColour = (i) => colour(`m${i % 12}`);
+export const pale = (i) => i >= 12; // there are no more colours that can be told apart

@@ -33,11 +33,11 @@ async function refused(path, handlers) {
   if (asked !== source) return;
   if (response?.status === 404 && view instanceof StreamView) {
     view.close();
-    view = null;
     say("not found");
     place.replaceChildren(element("div", { class: "empty" },
-      element("h2", {}, (await response.json()).error), element("p", {}, "It was removed, or never made."),
+      element("h2", {}, `There is no stream “${view.name}”`), element("p", {}, "It was removed, or never made."),
       element("p", {}, element("a", { class: "button", href: "#/" }, "All streams"))));
+    view = null;
     return;
   }
   again = setTimeout(() => listen(path, handlers), 5000);

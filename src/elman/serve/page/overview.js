@@ -11,6 +11,8 @@ const orders = {
   change: (a, b) => recency(a) - recency(b),
 };
 
+const linesInFrame = 20;
+
 // Rows since the last change.
 const recency = (stream) => (stream.last_change === null || stream.last_change === undefined ? Infinity : stream.rows - stream.last_change);
 
@@ -18,6 +20,8 @@ export class Overview {
   constructor(place) {
     this.streams = new Map();
     this.lines = new Map();
+    this.undrawn = new Set();
+    this.drawing = 0;
     this.handlers = { streams: (content) => this.update(content) };
     this.search = element("input", {
       type: "search", placeholder: "Look for a stream", title: "/", "aria-label": "Look for a stream",
@@ -42,6 +46,7 @@ export class Overview {
   }
 
   close() {
+    cancelAnimationFrame(this.drawing);
     this.stopListening();
     removeEventListener("resize", this.resized);
     write(document.getElementById("totals"), "");
@@ -68,6 +73,7 @@ export class Overview {
     for (const name of gone) {
       this.streams.delete(name);
       this.lines.get(name)?.item.remove();
+      this.undrawn.delete(this.lines.get(name));
       this.lines.delete(name);
     }
     for (const stream of streams) {
@@ -75,8 +81,10 @@ export class Overview {
       this.streams.set(stream.name, stream);
       if (!known) this.lines.set(stream.name, new Line(stream.name));
       this.lines.get(stream.name).show(stream);
+      this.undrawn.add(this.lines.get(stream.name));
     }
     this.arrange();
+    this.drawSoon();
     let rows = 0;
     for (const stream of this.streams.values()) rows += stream.rate ?? 0;
     write(document.getElementById("totals"), `${count(total)} ${total === 1 ? "stream" : "streams"} · ${rate(rows)} rows/s`);
@@ -111,7 +119,24 @@ export class Overview {
   }
 
   redraw() {
-    for (const line of this.lines.values()) line.draw();
+    for (const line of this.lines.values()) this.undrawn.add(line);
+    this.drawSoon();
+  }
+
+  drawSoon() {
+    this.drawing ||= requestAnimationFrame(() => this.drawSome());
+  }
+
+  // Some in each frame, so that none takes long; all sizes are read before anything is drawn.
+  drawSome() {
+    this.drawing = 0;
+    const some = [...this.undrawn].slice(0, linesInFrame);
+    const sizes = some.map(({ canvas }) => ({ width: canvas.clientWidth, height: canvas.clientHeight }));
+    some.forEach((line, i) => {
+      this.undrawn.delete(line);
+      spark(line.canvas, line.stream.spark, sizes[i]);
+    });
+    if (this.undrawn.size) this.drawSoon();
   }
 }
 
@@ -142,15 +167,10 @@ class Line {
     this.set("rows", short(stream.rows), "plain");
     const since = recency(stream);
     this.set("change", since === Infinity ? "none" : `${short(since)} rows ago`, since < 300 ? "fresh" : "plain");
-    this.draw();
   }
 
   set(part, text, state) {
     write(this.parts[part], text);
     this.parts[part].dataset.grade = state;
-  }
-
-  draw() {
-    if (this.stream) spark(this.canvas, this.stream.spark);
   }
 }

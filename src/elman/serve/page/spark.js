@@ -2,9 +2,8 @@
 
 import { colour } from "/page/theme.js";
 
-export function spark(canvas, values) {
+export function spark(canvas, values, { width, height }) {
   const scale = devicePixelRatio || 1;
-  const width = canvas.clientWidth, height = canvas.clientHeight;
   if (!width || !height) return;
   if (canvas.width !== Math.round(width * scale)) canvas.width = Math.round(width * scale);
   if (canvas.height !== Math.round(height * scale)) canvas.height = Math.round(height * scale);

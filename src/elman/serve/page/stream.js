@@ -1,6 +1,6 @@
 // One stream: its rows as they come, how it errs, whom its committee trusts, what matters, what has changed.
 
-import { AheadChart, ErrorsChart, RowsChart, WeightsChart, memberColour } from "/page/charts.js";
+import { AheadChart, ErrorsChart, RowsChart, WeightsChart, memberColour, pale } from "/page/charts.js";
 import { against, clock, count, coverageGrade, element, grade, missing, number, percent, rate, standing, write } from "/page/format.js";
 import * as theme from "/page/theme.js";
 
@@ -271,6 +271,7 @@ export class StreamView {
     this.members.replaceChildren(...ordered.map(([name, share, i]) => {
       const swatch = element("i", { class: "block" });
       swatch.style.background = memberColour(i);
+      swatch.style.opacity = pale(i) ? "0.5" : "1";
       return element("li", { title: name }, swatch, element("span", {}, name), element("b", {}, percent(share, 0)));
     }));
   }

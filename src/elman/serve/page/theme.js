@@ -2,6 +2,7 @@
 
 const names = ["auto", "light", "dark"];
 const listeners = new Set();
+const colours = new Map();
 const system = matchMedia("(prefers-color-scheme: dark)");
 
 function stored() {
@@ -18,6 +19,7 @@ let chosen = stored();
 function apply() {
   const dark = chosen === "dark" || (chosen === "auto" && system.matches);
   document.documentElement.dataset.theme = dark ? "dark" : "light";
+  colours.clear();
   for (const listener of listeners) listener();
 }
 
@@ -37,7 +39,11 @@ export function onChange(listener) {
   return () => listeners.delete(listener);
 }
 
-export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+// To ask for a style makes the browser bring all of them up to date: once for each colour and theme is enough.
+export function colour(name) {
+  if (!colours.has(name)) colours.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+  return colours.get(name);
+}
 
 system.addEventListener("change", apply);
 apply();
