@@ -1,9 +1,10 @@
 """How many rows a second `elman serve` answers, how quickly, and what bounds it.
 
-``python benchmarks/serve.py`` starts a real server in a process of its own and sends rows over real
-connections, each of which sends its next request when the last one was answered. ``--quick`` is shorter.
-Rows per core are per second of the server's own processor time, so that neither the client nor other work on
-the machine counts; latency is what the clients saw, on whatever else the machine had to do.
+``python benchmarks/serve.py`` starts real servers in processes of their own and sends rows over real
+connections, each of which sends its next request when the last one was answered: about four minutes, after
+which ``python benchmarks/serving_page.py`` makes the table of the guide. Rows per core are per second of the
+server's own processor time, so that neither the client nor other work on the machine counts; latency and rows
+per second are what the clients saw, on whatever else the machine had to do.
 """
 
 import argparse
@@ -17,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -36,61 +39,67 @@ MODELS: dict[str, dict[str, Any]] = {
 CONNECTIONS = (1, 8, 64)
 BATCHES = (1, 100)
 RESULTS = Path(__file__).parent / "results" / "serve.json"
+WAITING = 0.75  # of a core: below that the service waits more than it works
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--seconds", type=float, default=4.0, help="of each of the 36 measurements")
     parser.add_argument("--models", nargs="*", default=list(MODELS))
     parser.add_argument("--sync", nargs="*", default=["full", "normal"])
-    parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
-    seconds = 1.5 if options.quick else 5.0
     rows = streams.kinematics(seed=1).take(20_000)
     results = []
-    for sync in options.sync:
-        for model in options.models:
-            alone = run_alone(MODELS[model], rows)
-            print(f"{model}: run alone {alone:,.0f} rows/s", flush=True)
-            for batch in BATCHES:
-                for connections in CONNECTIONS:
-                    about = {"sync": sync, "connections": connections, "batch": batch}
-                    found = {"model": model} | about
-                    found |= measured(MODELS[model], rows, seconds, **about)
-                    found["run"] = alone
-                    results.append(found)
-                    print(line(found), flush=True)
-    if options.out is not None:
-        options.out.write_text(json.dumps(results, indent=1) + "\n")
+    for model in options.models:
+        for sync in options.sync:
+            alone = {f"{name}": run_alone(MODELS[model], rows, name) for name in ("run", "run_intervals")}
+            print(f"{model}: run alone {alone['run']:,.0f} rows/s", flush=True)
+            with served(MODELS[model], sync) as (port, pid):
+                for batch in BATCHES:
+                    bodies = requests_of(rows, batch)
+                    for connections in CONNECTIONS:
+                        found = {"model": model, "sync": sync, "connections": connections, "batch": batch}
+                        found |= alone | measured(port, pid, bodies, connections, options.seconds)
+                        found = judged(found)
+                        results.append(found)
+                        print(line(found), flush=True)
+    options.out.write_text(json.dumps(results, indent=1) + "\n")
 
 
 def line(found: dict[str, Any]) -> str:
     shares = [found[key] / found["run"] for key in ("rows_per_second", "rows_per_core")]
     return (
-        f"{found['model']:18} {found['sync']:6} {found['connections']:3} conn. x {found['batch']:3}: "
+        f"{found['model']:16} {found['sync']:6} {found['connections']:3} x {found['batch']:3}: "
         f"{found['rows_per_second']:9,.0f} rows/s, {found['rows_per_core']:9,.0f} per core, "
         f"median {found['median_ms']:6.2f} ms, 99 % {found['p99_ms']:6.2f} ms, "
-        f"{shares[0]:.2f} of run, {shares[1]:.2f} per core"
+        f"{shares[0]:.2f} of run, {shares[1]:.2f} per core; {found['bound']}"
     )
 
 
-def run_alone(setup: dict[str, Any], rows: Rows) -> float:
-    """Rows per second of processor time of `run` on arrays: what the service cannot exceed on one stream."""
+def run_alone(setup: dict[str, Any], rows: Rows, method: str) -> float:
+    """Rows per second of processor time of `run` on arrays: what the service cannot exceed on one stream.
+
+    The best of three half seconds.
+    """
     X, y = rows
     model = catalogue.make(setup["model"], **{"lags": 6, "seed": 0} | setup.get("options", {}))
-    model.run(X[:500], y[:500])
-    begin = time.process_time()
-    done = 0
-    while time.process_time() - begin < 1.0:
-        part = slice(done % 15_000, done % 15_000 + 1000)
-        model.run(X[part], y[part])
-        done += 1000
-    return done / (time.process_time() - begin)
+    run = getattr(model, method)
+    run(X[:500], y[:500])
+    best, at = 0.0, 0
+    for _ in range(3):
+        begin, done = time.process_time(), 0
+        while time.process_time() - begin < 0.5:
+            part = slice(at % 15_000, at % 15_000 + 1000)
+            run(X[part], y[part])
+            at, done = at + 1000, done + 1000
+        best = max(best, done / (time.process_time() - begin))
+    return best
 
 
-def measured(
-    setup: dict[str, Any], rows: Rows, seconds: float, *, sync: str, connections: int, batch: int
-) -> dict[str, Any]:
+@contextmanager
+def served(setup: dict[str, Any], sync: str) -> Iterator[tuple[int, int]]:
+    """A service with one stream; its port and its process."""
     with tempfile.TemporaryDirectory() as folder:
         options = ["--port", "0", "--store", f"{folder}/s.db", "--sync", sync]
         command = [sys.executable, "-m", "elman", "serve", *options]
@@ -99,28 +108,50 @@ def measured(
         try:
             port = int(server.stderr.readline().split(":")[2])
             request(port, "PUT", "/streams/s", json.dumps(setup).encode())
-            bodies = requests_of(rows, batch)
-            load(port, connections, bodies, min(1.0, seconds / 2))  # until it is warm
-            before = cpu_seconds(server.pid)
-            begin = time.perf_counter()
-            times = load(port, connections, bodies, seconds)
-            elapsed = time.perf_counter() - begin
-            used = cpu_seconds(server.pid) - before
+            yield port, server.pid
         finally:
             server.send_signal(signal.SIGTERM)
             server.wait(60)
+
+
+def measured(
+    port: int, pid: int, bodies: list[tuple[int, bytes]], connections: int, seconds: float
+) -> dict[str, Any]:
+    batch, ready = bodies[0][0], [body for _, body in bodies]
+    load(port, connections, ready, 0.5)  # until it is warm
+    before, http = cpu_seconds(pid), cpu_seconds(pid, first_thread=True)
+    begin = time.perf_counter()
+    times = load(port, connections, ready, seconds)
+    elapsed = time.perf_counter() - begin
+    used, http = cpu_seconds(pid) - before, cpu_seconds(pid, first_thread=True) - http
     answered = len(times) * batch
     return {
         "rows_per_second": answered / elapsed,
         "rows_per_core": answered / used,
         "cores": used / elapsed,
+        "request_us": 1e6 * used / len(times),
+        "http_us": 1e6 * http / len(times),
         "median_ms": 1e3 * statistics.median(times),
         "p99_ms": 1e3 * float(np.quantile(times, 0.99)),
     }
 
 
-def requests_of(rows: Rows, batch: int) -> list[bytes]:
-    """Requests, ready to be sent, with different rows."""
+def judged(found: dict[str, Any]) -> dict[str, Any]:
+    """Say what bounds it: waiting, or the largest of what the processor does for a request."""
+    learning = 1e6 * found["batch"] / found["run_intervals"]
+    parts = {
+        "learning": learning,
+        "HTTP and JSON": found["http_us"],
+        "storing": found["request_us"] - found["http_us"] - learning,
+    }
+    largest = max(parts, key=lambda name: parts[name])
+    if found["cores"] < WAITING:
+        largest = "the disk's turns" if found["sync"] == "full" else "turns of threads"
+    return found | {"learning_us": learning, "bound": largest}
+
+
+def requests_of(rows: Rows, batch: int) -> list[tuple[int, bytes]]:
+    """Requests, ready to be sent, with different rows, and how many each has."""
     X, y = rows
     found = []
     for first in range(0, min(len(X), 200 * batch) - batch + 1, batch):
@@ -128,7 +159,7 @@ def requests_of(rows: Rows, batch: int) -> list[bytes]:
         content = {"X": X[part].tolist(), "y": y[part].tolist()}
         if batch == 1:
             content = {"x": X[first].tolist(), "y": float(y[first])}
-        found.append(post("/streams/s/rows", json.dumps(content).encode()))
+        found.append((batch, post("/streams/s/rows", json.dumps(content).encode())))
     return found
 
 
@@ -191,8 +222,10 @@ def request(port: int, method: str, path: str, body: bytes) -> None:
             answer += connection.recv(1 << 16)
 
 
-def cpu_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+def cpu_seconds(pid: int, *, first_thread: bool = False) -> float:
+    """Processor time of a process, or of its first thread, which is the one that speaks HTTP."""
+    place = f"/proc/{pid}/task/{pid}/stat" if first_thread else f"/proc/{pid}/stat"
+    fields = Path(place).read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
