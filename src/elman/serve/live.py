@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("elman.serve")
 
-_ROWS_AT_ONCE = 1_000
+_SECONDS_AT_ONCE = 0.005  # of learning, before it is written and answered
+_MOST_ROWS_AT_ONCE = 5_000
 # A snapshot is due when learning the log again would take about this long, or the log has become this large:
 # to trim a megabyte takes a moment, during which nobody is answered, and to trim all at once a longer one.
 _SECONDS_BEHIND = 1.0
@@ -64,6 +65,7 @@ class Live:
         self._pupil: Pupil | None = None
         self._in_hand: list[Job] = []  # taken from the queue, without a result yet
         self._snapshot_bytes = 0
+        self._row_seconds = 1e-5  # what a row takes to be learned, about
         self._forget_cost()
         self.waiting_rows = self.waiting_requests = 0
         self.rate = Rate()
@@ -182,7 +184,8 @@ class Live:
             self._condition.wait_for(lambda: self._queue or self._closing)
             jobs: list[Job] = []
             rows = 0
-            while self._queue and rows < _ROWS_AT_ONCE:
+            most = min(_SECONDS_AT_ONCE / self._row_seconds, _MOST_ROWS_AT_ONCE)
+            while self._queue and (not jobs or rows < most):
                 jobs.append(self._queue.popleft())
                 rows += jobs[-1].n_rows
             self._in_hand = jobs.copy()
@@ -222,7 +225,9 @@ class Live:
         parts = [job.rows for job in jobs if job.rows is not None]
         together = Rows.joined(parts)
         first = pupil.record.rows + 1
+        begun = self._seconds
         answers = self._timed(lambda: pupil.learn(together, jobs[-1].time))
+        self._row_seconds += 0.2 * ((self._seconds - begun) / len(together) - self._row_seconds)
         if isinstance(answers, Problem):
             if len(jobs) == 1 or self._holder.lost:
                 self._write(jobs, [answers] * len(jobs))
