@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import FastAPI, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
@@ -120,14 +120,26 @@ def _add_streams(routes: FastAPI, running: Running) -> None:
         return Response(status_code=204)
 
 
-def _add_rows(routes: FastAPI, running: Running) -> None:
-    @routes.post(
-        "/streams/{name}/rows",  # noqa: FAST003 - taken by hand
+def _posted(routes: FastAPI, what: str, body: dict[str, Any], answer: dict[str, Any]) -> Any:
+    """Describe a route by which rows are sent to a stream."""
+    return routes.post(
+        f"/streams/{{name}}/{what}",
         response_class=Response,
-        responses={200: schemas.ANSWER} | problems(404, 408, 409, 413, 415, 429),
-        openapi_extra=schemas.ROWS,
+        responses={200: answer} | problems(404, 408, 409, 413, 415, 429),
+        openapi_extra=body,
         tags=["learning"],
     )
+
+
+def _asked(routes: FastAPI, what: str, answer: dict[str, Any]) -> Any:
+    """Describe a route by which something is asked of a stream's model."""
+    return routes.get(
+        f"/streams/{{name}}/{what}", responses={200: answer} | problems(404, 429), tags=["streams"]
+    )
+
+
+def _add_rows(routes: FastAPI, running: Running) -> None:
+    @_posted(routes, "rows", schemas.ROWS, schemas.ANSWER)
     async def rows(request: Request) -> Response:
         """Answer rows with predictions and intervals, and learn those that have a target.
 
@@ -137,13 +149,7 @@ def _add_rows(routes: FastAPI, running: Running) -> None:
         """
         return await _learned(_service(running), request, "rows")
 
-    @routes.post(
-        "/streams/{name}/ask",  # noqa: FAST003 - taken by hand
-        response_class=Response,
-        responses={200: schemas.ASKED} | problems(404, 408, 409, 413, 415, 429),
-        openapi_extra=schemas.ASK,
-        tags=["learning"],
-    )
+    @_posted(routes, "ask", schemas.ASK, schemas.ASKED)
     async def ask(request: Request) -> Response:
         """Answer rows whose targets come later, or never: tell them by the ids in the answer.
 
@@ -152,13 +158,7 @@ def _add_rows(routes: FastAPI, running: Running) -> None:
         """
         return await _learned(_service(running), request, "ask")
 
-    @routes.post(
-        "/streams/{name}/tell",  # noqa: FAST003 - taken by hand
-        response_class=Response,
-        responses={200: schemas.OBJECT} | problems(404, 408, 409, 413, 415, 429),
-        openapi_extra=schemas.TOLD,
-        tags=["learning"],
-    )
+    @_posted(routes, "tell", schemas.TOLD, schemas.OBJECT)
     async def tell(request: Request) -> Response:
         """Learn the targets of rows that were asked, in any order: `{"id": …, "y": …}`, or a list of them.
 
@@ -169,13 +169,7 @@ def _add_rows(routes: FastAPI, running: Running) -> None:
         told = bodies.read_told(body, way, service.limits)
         return Response(await service.tell(asked.name, told, asked.key), media_type="application/json")
 
-    @routes.post(
-        "/streams/{name}/forecast",  # noqa: FAST003 - taken by hand
-        response_class=Response,
-        responses={200: schemas.FORECAST} | problems(404, 408, 409, 413, 415, 429),
-        openapi_extra=schemas.AHEAD,
-        tags=["learning"],
-    )
+    @_posted(routes, "forecast", schemas.AHEAD, schemas.FORECAST)
     async def forecast_with(request: Request) -> Response:
         """Forecast the next rows of a Forecaster's stream, of which the inputs are known already.
 
@@ -206,31 +200,23 @@ async def _body_of_rows(
 
 
 def _add_questions(routes: FastAPI, running: Running) -> None:
-    @routes.get(
-        "/streams/{name}/forecast", responses={200: schemas.FORECAST} | problems(404, 429), tags=["streams"]
-    )
+    @_asked(routes, "forecast", schemas.FORECAST)
     async def forecast(name: Name) -> JSONResponse:
         """Forecast the next rows of a Forecaster's stream, each with an interval."""
         return JSONResponse(await _service(running).call(name, lambda pupil: pupil.forecast()))
 
-    @routes.get(
-        "/streams/{name}/explain", responses={200: schemas.OBJECT} | problems(404, 429), tags=["streams"]
-    )
+    @_asked(routes, "explain", schemas.OBJECT)
     async def explain(name: Name) -> JSONResponse:
         """Explain how well the stream is forecast, by whom, and whether it has changed."""
         return JSONResponse(await _service(running).call(name, lambda pupil: pupil.explain()))
 
-    @routes.get(
-        "/streams/{name}/importance", responses={200: schemas.OBJECT} | problems(404, 429), tags=["streams"]
-    )
+    @_asked(routes, "importance", schemas.OBJECT)
     async def importance(name: Name) -> JSONResponse:
         """Say what matters: how far the answer moves with each input, in units of the target."""
         found = await _service(running).call(name, lambda pupil: pupil.importance())
         return JSONResponse({"importance": found})
 
-    @routes.get(
-        "/streams/{name}/changes", responses={200: schemas.OBJECT} | problems(404, 429), tags=["streams"]
-    )
+    @_asked(routes, "changes", schemas.OBJECT)
     async def changes(name: Name) -> JSONResponse:
         """List where the model noticed a change, the last 200, and how many times larger errors became."""
         return JSONResponse(await _service(running).call(name, lambda pupil: pupil.changes()))
