@@ -1,5 +1,7 @@
 """What was acknowledged survives: kill -9, a disk that fails, SIGTERM, and what is sent twice."""
 
+import contextlib
+import signal
 import sqlite3
 import threading
 
@@ -51,6 +53,23 @@ def test_sigterm_finishes_what_was_accepted(path):
 
     assert answers[0].status == 200
     assert rows == 3000
+
+
+def test_ctrl_c_ends_it_quietly_however_often_it_is_pressed(path):
+    process = Process(path)
+    with contextlib.closing(Client(process.port)) as client:
+        client.put("/streams/pump", SRNN)
+        client.post("/streams/pump/rows", {"x": [1, 2], "y": 1})
+    for _ in range(5):
+        process.process.send_signal(signal.SIGINT)
+    _, said = process.process.communicate()
+
+    assert process.process.returncode == 130
+    assert "Traceback" not in said
+    store = Store(path)
+    assert list(store.behind(1)) == []  # there is a snapshot
+    assert store.snapshot(1) is not None
+    store.close()
 
 
 def test_a_store_has_one_process_at_a_time(path):

@@ -62,10 +62,10 @@ class Server(uvicorn.Server):
             for number, handler in former.items():
                 signal.signal(number, handler)
 
-    def handle_exit(self, sig: int, frame: Any) -> None:
-        """Note the signal, and end."""
+    def handle_exit(self, sig: int, frame: Any) -> None:  # noqa: ARG002 - as signals call it
+        """Note the signal, and end; another one changes nothing, as what was accepted is being finished."""
         self.signal = sig
-        super().handle_exit(sig, frame)
+        self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End what would go on for ever, then finish the rest."""
