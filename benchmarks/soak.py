@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from elman import streams
-from serve import cpu_seconds
+from serve import spent
 
 SMALL = {"model": "SRNN-WOGD", "options": {"lags": 0, "n_hidden": 4, "window": 20}}
 STREAMS = {"srnn": {"model": "SRNN-WOGD", "options": {"lags": 0}}, "committee": {"options": {"lags": 0}}}
@@ -59,7 +59,7 @@ def soaked(port: int, pid: int, store: Path, options: argparse.Namespace) -> lis
     threading.Thread(target=watch, args=(port,), daemon=True).start()
     X, y = streams.kinematics(seed=1).take(50_000)
     names, results, sent = list(STREAMS), [], 0
-    begin, used = time.perf_counter(), cpu_seconds(pid)
+    begin, used = time.perf_counter(), float(spent(pid)[0])
     for part in range(1, options.parts + 1):
         times: list[float] = []
         end = begin + 60 * options.minutes * part / options.parts
@@ -72,7 +72,7 @@ def soaked(port: int, pid: int, store: Path, options: argparse.Namespace) -> lis
             asked(client, "POST", f"/streams/{names[sent % len(names)]}/rows", row, key=str(sent))
             times.append(time.perf_counter() - before)
             sent += 1
-        former, used = used, cpu_seconds(pid)
+        former, used = used, float(spent(pid)[0])
         results.append(
             line(sent, times, pid, store) | {"cpu_ms": round(1e3 * (used - former) / len(times), 3)}
         )
