@@ -1,5 +1,6 @@
 """What a service does with rows, streams and states; real server, real connections."""
 
+import asyncio
 import http.client
 import json
 import math
@@ -14,6 +15,7 @@ import elman
 from elman.serve.demo import SOURCES
 from elman.serve.limits import Limits
 from elman.serve.pupil import Pupil
+from elman.serve.server import Joined
 from serving import served
 
 SRNN = {"model": "SRNN-WOGD", "options": {"lags": 2, "n_hidden": 5, "window": 20}}
@@ -393,3 +395,27 @@ def test_rows_are_seen_as_server_sent_events(client):
     columns = json.loads(lines[1].removeprefix("data: "))["columns"]
     assert columns[0] == [1, 2]
     assert columns[2] == [1.0, None]
+
+
+def test_what_is_written_in_one_turn_is_sent_together_and_before_the_end():
+    class Transport:
+        def __init__(self):
+            self.done = []
+
+        def write(self, data):
+            self.done.append(data)
+
+        def close(self):
+            self.done.append("closed")
+
+    async def turns():
+        transport = Transport()
+        joined = Joined(transport, asyncio.get_running_loop())
+        joined.write(b"head ")
+        joined.write(b"body")
+        await asyncio.sleep(0)
+        joined.write(b"last")
+        joined.close()
+        return transport.done
+
+    assert asyncio.run(turns()) == [b"head body", b"last", "closed"]

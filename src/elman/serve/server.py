@@ -74,6 +74,37 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+class Joined:
+    """A transport that sends what is written in one turn of the event loop together.
+
+    The head of an answer and its body are written one after the other: sent so, each would cost a call of the
+    system, and wake the client.
+    """
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._parts: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send it soon."""
+        if not self._parts:
+            self._loop.call_soon(self._flush)
+        self._parts.append(data)
+
+    def close(self) -> None:
+        """Send what was written, then close."""
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        if self._parts:
+            self._transport.write(b"".join(self._parts))
+            self._parts.clear()
+
+
 class Impatient(HttpToolsProtocol):
     """Closes a connection whose client does not finish the head of a request in time, or within reason.
 
@@ -98,6 +129,7 @@ class Impatient(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         """Wait for the first lines from the beginning."""
         super().connection_made(transport)
+        self.transport = Joined(transport, self.loop)
         self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
