@@ -46,8 +46,9 @@ def main() -> None:
     for n_streams, path in ((3, ""), (100, ""), (1, "#/streams/s0"), (100, "#/streams/s0")):
         view = "a stream" if path else "the list"
         found = looked_at(n_streams, path, options)
-        results[f"{n_streams} streams, {view}"] = found
-        print(f"{n_streams:4} streams, {view}: {found}", flush=True)
+        name = f"{view}, of {n_streams}"
+        results[name] = found
+        print(f"{name}: {found}", flush=True)
     if options.out is not None:
         options.out.write_text(json.dumps(results, indent=1) + "\n")
 
