@@ -2,10 +2,11 @@
 
     python benchmarks/units.py [--seeds 3] [--json benchmarks/results/units.json]
 
-Streams of 4,000 rows on which a new level or spread is adopted (on those of benchmarks/accuracy.py that happens
-once, to a column of bike_sharing_hourly). Mean squared error from row 100 on, over that of the last value: of the
-Committee where no member is absolute, and over that of what it is when its two calm filters are (the default),
-when all are that have a network and a skip, and when all of these are that see past targets.
+Streams of 4,000 rows on which a new level or spread is adopted (on those of benchmarks/accuracy.py that
+happens once, to a column of bike_sharing_hourly). Mean squared error from row 100 on, over that of the last
+value, of the Committee where no member is absolute; and over that, of what it is when its two calm filters
+are (the default), when all networks and linear models with a skip are that see past targets, and when all
+are.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def oracle(model):
 @every_combination
 def test_an_absolute_member_follows_the_oracle_through_jumps(cell, readout, training):
     """Until the last bit is amplified: least squares move far by what is far from all that was seen."""
-    X, y = (each[: 90 if isinstance(readout, RLS) else 96] for each in jumping())
+    X, y = (each[: 80 if isinstance(readout, RLS) else 96] for each in jumping())
     model = committee(cell, readout, training)
     expected = oracle(model).run(X, y)[0].ravel()
     size = np.maximum.accumulate(np.abs(y))

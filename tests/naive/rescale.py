@@ -1,6 +1,6 @@
 """A change of units written into the arrays of a network: dense matrices, one after the other.
 
-What was z before is z' now: z = shift + scale z'. A change is a pair (scale, shift), NONE where there is none.
+What was z before is z' now: z = shift + scale z'. A change is a pair (scale, shift), or NONE.
 """
 
 import numpy as np
