@@ -163,7 +163,8 @@ struct Regime {
   // Follows a stretch. True if what was usual before it is adopted again.
   bool is_back_to_usual(double value) {
     fitting = std::abs(value - usual.mean) <= kUsual * usual.deviation() ? fitting + 1 : 0;
-    // Each value that is usual would be a coincidence, by the ratio of the spreads, were the stretch to go on.
+    // Each value that is usual would be a coincidence, by the ratio of the spreads, were the stretch to go
+    // on.
     const double ratio = moments.deviation() / usual.deviation();
     const bool back = stretch >= kShortest && ratio > kFarLarger && fitting * std::log(ratio) > kSure;
     const bool over = back || fitting == kConvinced;
