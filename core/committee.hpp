@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -14,11 +13,11 @@
 #include "growth.hpp"
 #include "importance.hpp"
 #include "judge.hpp"
-#include "parallel.hpp"
 #include "past.hpp"
 #include "prepare/preparation.hpp"
 #include "questions.hpp"
 #include "seats.hpp"
+#include "shares.hpp"
 
 namespace elman {
 
@@ -51,7 +50,7 @@ class Committee {
     Chunk& room = single();
     preparation_.preview(x, room.rows.data());
     for (std::size_t s = 0; s < seats_.size(); ++s)
-      seats_[s].learner->predict(rows_of(room, seats_[s]), forecasts_of(room, s, 0));
+      seats_[s].learner->predict(shares(room).rows(s), shares(room).forecasts(s, 0));
     note_what_was_shown(room, 0);
     say(room, 0, room.said);
     judge_.write(room.said, preparation_, out, 0);
@@ -222,19 +221,8 @@ class Committee {
   }
 
   static constexpr std::size_t kChunk = 512;
-  static constexpr std::size_t kWorthAThread = 16;  // rows; starting a thread takes about as long
 
-  Rows rows_of(const Chunk& chunk, const Seat& seat) const {
-    const Columns& columns = preparation_.columns();
-    const double* row = chunk.rows.data();
-    return {row + seat.own.lagged, row + seat.own.feature, std::size_t(columns.count())};
-  }
-
-  // Where the forecasts of a learner begin: those of all learners before it, and of its rows before row i.
-  double* forecasts_of(Chunk& chunk, std::size_t s, std::size_t i) const {
-    const std::size_t n = std::size_t(seats_[s].n_outputs);
-    return &chunk.forecasts[(s * chunk.capacity + i) * n];
-  }
+  Shares shares(Chunk& chunk) const { return {chunk, seats_, preparation_.columns().count()}; }
 
   // A question about the next row, whose truth `y` comes so many rows later, if that is known.
   std::unique_ptr<Ticket> new_ticket(const double* y, std::int64_t delay) const {
@@ -299,7 +287,7 @@ class Committee {
     for (std::size_t s = 0; s < seats_.size(); ++s)
       if (seats_[s].simple != nullptr) {
         const Seen seen = this->seen(seats_[s].own.output);
-        *forecasts_of(chunk, s, i) = seen.unit.standardise_far(seats_[s].simple->says(seen));
+        *shares(chunk).forecasts(s, i) = seen.unit.standardise_far(seats_[s].simple->says(seen));
       }
   }
 
@@ -363,7 +351,7 @@ class Committee {
   // Everybody learns from what has happened so far.
   void work_off(Turn& turn) {
     Chunk& chunk = turn.chunk;
-    run_learners(chunk, chunk.taken, turn.threads);
+    shares(chunk).work(past_, turn.threads);
     std::size_t i = 0, look_at = 0;
     for (std::size_t e = 0; e < chunk.events.size(); ++e) {
       const Judgement& judgement = chunk.judgements[e];
@@ -435,35 +423,6 @@ class Committee {
     known_ = std::max(known_, std::int64_t(1));
   }
 
-  // Every learner goes through the events of the chunk, in which n rows come.
-  void run_learners(Chunk& chunk, std::size_t n, int threads) {
-    // Nobody writes of columns that he does not see, and the room may have been another committee's.
-    if (chunk.looks > 0) std::fill(chunk.changes.begin(), chunk.changes.end(), 0.0);
-    std::atomic<std::size_t> next = 0;
-    const auto work = [&] {
-      if (!has_room()) return;  // a helper: the caller has
-      for (std::size_t s = next++; s < seats_.size(); s = next++)
-        seats_[s].learner->run({chunk.events, rows_of(chunk, seats_[s]), chunk.targets.data(), past_,
-                                looks_of(chunk, s), chunk.again.data()},
-                               seats_[s].own, forecasts_of(chunk, s, 0));
-    };
-    share(n > kWorthAThread ? std::min(threads, int(seats_.size())) - 1 : 0, work);
-  }
-
-  bool has_room() const try {
-    seats_.reserve();
-    return true;
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-
-  // Where the looks of a learner begin: those of all learners before it come first.
-  Looks looks_of(Chunk& chunk, std::size_t s) const {
-    const std::size_t columns = std::size_t(preparation_.columns().count());
-    return {chunk.spreads.data(),
-            chunk.changes.data() + s * chunk.most_looks() * seats_[s].n_outputs * columns, columns};
-  }
-
   // How what was said would change with the inputs, by the weights that it was said with.
   void look(Chunk& chunk, std::size_t at, const std::vector<Said>& said) {
     importance_.look();
@@ -473,7 +432,7 @@ class Committee {
         double change = 0;
         for (int m = 0; m < n_members_; ++m) {
           const std::size_t s = seats_.of(m, k);
-          const Looks looks = looks_of(chunk, s);
+          const Looks looks = shares(chunk).looks(s);
           const std::size_t row =
               at * std::size_t(seats_[s].n_outputs) + std::size_t(k - seats_[s].own.output);
           change += judge_.weight(m, k) * looks.changes[row * looks.columns + std::size_t(j)];
@@ -528,7 +487,7 @@ class Committee {
       const Reach& within = chunk.reaches[i * n_outputs_ + k];
       for (int m = 0; m < n_members_; ++m) {
         const std::size_t s = seats_.of(m, k);
-        const double opinion = forecasts_of(chunk, s, i)[k - seats_[s].own.output];
+        const double opinion = shares(chunk).forecasts(s, i)[k - seats_[s].own.output];
         said[k].opinions[m] = limits_opinions_ ? std::clamp(opinion, within.low, within.high) : opinion;
       }
       said[k].moments = chunk.units[i * n_outputs_ + k].moments;
