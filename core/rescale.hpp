@@ -14,7 +14,7 @@ namespace elman {
 
 // What was z before is z' now: z = shift + scale z'.
 struct UnitChange {
-  static constexpr double kLargest = 1e6;  // what goes further is not the same quantity any more
+  static constexpr double kLargest = 1000;  // what goes further is not the same quantity any more
   static constexpr double kSmallest = 0.01;
 
   double scale = 1, shift = 0;

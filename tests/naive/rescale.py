@@ -14,7 +14,7 @@ def change(former, now):
     if not (former.varies and now.varies):
         return NONE
     scale, shift = now.sd / former.sd, (now.mean - former.mean) / former.sd
-    if max(scale, 1 / scale, abs(shift), abs(shift / scale)) > 1e6:
+    if max(scale, 1 / scale, abs(shift), abs(shift / scale)) > 1000:
         return NONE
     return NONE if abs(shift) < 0.01 and abs(scale - 1) < 0.01 else (scale, shift)
 
