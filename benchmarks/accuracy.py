@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import math
 import multiprocessing
 import os
 import platform
@@ -92,11 +93,34 @@ class Mean:
         return np.concatenate([[0.0], (np.cumsum(y) / np.arange(1, len(y) + 1))[:-1]])
 
 
+class PlainRLS:
+    """Recursive least squares as in a textbook, on past targets less their mean, over their deviation."""
+
+    def run(self, X: np.ndarray, y: np.ndarray, forgetting: float = 0.9995) -> np.ndarray:
+        n_columns = X.shape[1] + 1
+        weights, P = np.zeros(n_columns), 100.0 * np.eye(n_columns)
+        mean = square = 0.0
+        answers = np.zeros(len(y))
+        for t, target in enumerate(y):
+            spread = math.sqrt(square / t) if square > 0 else 1.0
+            x = np.append(np.nan_to_num((X[t] - mean) / spread), 1.0)
+            answers[t] = mean + spread * (weights @ x)
+            gain = P @ x
+            gain /= forgetting + x @ gain
+            weights += gain * ((target - answers[t]) / spread)
+            P = (P - np.outer(gain, x @ P)) / forgetting
+            step = target - mean
+            mean += step / (t + 1)
+            square += step * (target - mean)
+        return answers
+
+
 # The settings of a model; where there are several the best in hindsight counts.
 MODELS: dict[str, list[Callable[[], Any]]] = {
     "Committee": [Committee],
     "last value": [LastValue],
     "mean": [Mean],
+    "plain RLS": [PlainRLS],
     "linear RLS": [lambda: OnlineRNN(Linear(), readout=RLS(forgetting=0.9995), seed=1)],
     "SRNN-WOGD": [lambda: OnlineRNN(SRNN(15), WOGD(window=200, rate=0.03), seed=1)],
     "LSTM-Adam": [
@@ -113,7 +137,8 @@ MODELS: dict[str, list[Callable[[], Any]]] = {
 }
 
 
-ON_MONITORED = ["Committee", "last value", "mean", "linear RLS", *REGRESSORS]
+ONLY_MONITORED = {"plain RLS"}  # which has one mean and spread for all columns: they are past targets
+ON_MONITORED = ["Committee", "last value", "mean", "linear RLS", *ONLY_MONITORED, *REGRESSORS]
 
 
 def monitored(name: str, limit: int | None) -> np.ndarray:
@@ -148,7 +173,7 @@ def measure(name: str, limit: int | None, model: str, setting: int) -> dict[str,
     more: dict[str, Any] = {}
     if model in REGRESSORS:
         predictions = run_river(model, X, y)
-    elif model in ("last value", "mean"):
+    elif model in ("last value", "mean", *ONLY_MONITORED):
         predictions = MODELS[model][setting]().run(X, y)
     else:
         if model == "member":
@@ -256,7 +281,8 @@ def main() -> None:
         for model in reversed([*models, "member"])
         if model in (options.models or settings)
         for stream in options.streams
-        if stream in LISTED or model in ON_MONITORED
+        if model in ON_MONITORED or stream in LISTED
+        if stream in MONITORED or model not in ONLY_MONITORED
         for i in range(settings[model])
     ]
     rows = kept_rows(options)
