@@ -51,13 +51,15 @@ def written(numbers: list[int], answers: Answers, form: Format, *, many: bool, a
     if form == "json" and many:
         columns = columns if asked else {"row": numbers[0]}
         columns |= zip(NUMBERS, map(np.ascontiguousarray, answers), strict=True)
-        return orjson.dumps(columns, option=orjson.OPT_SERIALIZE_NUMPY)  # null if not finite
+        body: bytes = orjson.dumps(columns, option=orjson.OPT_SERIALIZE_NUMPY)  # null if not finite
+        return body
     columns |= {name: each.tolist() for name, each in zip(NUMBERS, answers, strict=True)}
     if form == "ndjson":
-        lines = (dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True))
-        return b"".join(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE) for line in lines)
+        lines = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+        return b"".join(orjson.dumps(each, option=orjson.OPT_APPEND_NEWLINE) for each in lines)
     only = {name: each[0] for name, each in columns.items()}
-    return orjson.dumps(only if asked else {"row": numbers[0]} | only)
+    line: bytes = orjson.dumps(only if asked else {"row": numbers[0]} | only)
+    return line
 
 
 def _csv(answers: Answers, ids: list[int] | None) -> bytes:
