@@ -1,8 +1,9 @@
 """Fail every allocation and every start of a thread that an operation makes, one after the other.
 
 Run by `test_faults.py` in a process of its own, with the shim put before the C library. A number says how
-many allocations of an operation are tried; all if there is none. After each failure the model is as it
-was, or the operation is done; a line is printed for every operation.
+many allocations of an operation are tried; all if there is none. Names behind it say of which models;
+all if there are none. After each failure the model is as it was, or the operation is done; a line is printed
+for every operation.
 """
 
 import ctypes
@@ -21,6 +22,7 @@ SHIM.shim_arm.argtypes = [ctypes.c_long, ctypes.c_long]
 SHIM.shim_allocations.restype = SHIM.shim_threads.restype = ctypes.c_long
 MOST = int(sys.argv[1]) if len(sys.argv) > 1 else 10**9
 """Allocations of an operation that are tried; of more of them so many, evenly spread."""
+ONLY = sys.argv[2:]
 
 
 def code_of(path):
@@ -133,14 +135,20 @@ def fail_fleet():
 
 def main():
     SHIM.shim_watch(*code_of(core.__file__))
-    for model, make in MODELS.items():
-        blob = begun(make)
+    for model in (each for each in MODELS if is_asked(each)):
+        blob = begun(MODELS[model])
         for name, operation in OPERATIONS.items():
             fail_all(f"{model}, {name}", blob, operation)
-    blob = begun_forecaster()
-    for name, operation in FORECASTS.items():
-        fail_all(f"forecaster, {name}", blob, operation)
-    fail_fleet()
+    if is_asked("forecaster"):
+        blob = begun_forecaster()
+        for name, operation in FORECASTS.items():
+            fail_all(f"forecaster, {name}", blob, operation)
+    if is_asked("fleet"):
+        fail_fleet()
+
+
+def is_asked(name):
+    return not ONLY or name in ONLY
 
 
 if __name__ == "__main__":
