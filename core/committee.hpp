@@ -242,7 +242,7 @@ class Committee {
     if (before != nullptr && !past_.is_kept()) recall();
     past_.reserve(1);
     const std::size_t due = questions_.count_due(samples_ + 1);
-    chunk.reserve(2 + due + questions_.count_beyond(most_open));
+    chunk.reserve(2 + due + (ticket != nullptr ? questions_.count_beyond(most_open) : 0));
     chunk.reserve_again(due);
     preparation_.coding().reserve(1 + due);
     if (ticket != nullptr) preparation_.coding().keep(samples_ + 1, x);
