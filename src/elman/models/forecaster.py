@@ -369,8 +369,9 @@ class Forecaster(Locked):
         """Go back where there is no memory to grow, with the rows before that learned by a copy."""
         native, columns = self._native, self._columns
         if groups > 1:
-            self._native = self._new_native(columns)
-            self._native.restore(*native.state())
+            copy = self._new_native(columns)
+            copy.restore(*native.state())
+            self._native = copy
         try:
             yield
         except MemoryError:
