@@ -43,6 +43,7 @@ struct Chunk {
         changes(most_looks() * sizes.columns * sizes.outputs * sizes.members),
         column_changes(sizes.columns),
         output_changes(sizes.outputs),
+        row_units(sizes.outputs),
         outputs(sizes.outputs),
         members(sizes.members),
         said(sizes.outputs, Said(int(sizes.members))),
@@ -100,6 +101,7 @@ struct Chunk {
   Buffer<double> spreads, changes;                         // see Looks
   std::size_t looks = 0;                                   // how many such rows there are so far
   std::vector<UnitChange> column_changes, output_changes;  // of units, by the newest row or target
+  std::vector<RowUnit> row_units;                          // of the newest row, by output
   std::size_t outputs, members;
   std::vector<Said> said;  // of a row that is no question
 

@@ -48,11 +48,14 @@ class Committee {
   // Answers row x; changes nothing that `run` or `exchange` could see.
   void predict(const double* x, Answers out) {
     Chunk& room = single();
+    preparation_.foresee(x, room.row_units.data());
     preparation_.preview(x, room.rows.data());
     for (std::size_t s = 0; s < seats_.size(); ++s)
       seats_[s].learner->predict(shares(room).rows(s), shares(room).forecasts(s, 0));
     note_what_was_shown(room, 0);
+    room.taken = 1;
     say(room, 0, room.said);
+    room.taken = 0;
     judge_.write(room.said, preparation_, out, 0);
   }
 
@@ -238,6 +241,7 @@ class Committee {
   // nothing does.
   void take(Turn& turn, const double* x, std::unique_ptr<Ticket> ticket, std::size_t most_open) {
     Chunk& chunk = turn.chunk;
+    preparation_.foresee(x, chunk.row_units.data());
     Ticket* before = questions_.find(samples_);
     if (before != nullptr && !past_.is_kept()) recall();
     past_.reserve(1);
@@ -250,7 +254,7 @@ class Committee {
 
     double* row = &chunk.rows[chunk.taken * preparation_.columns().count()];
     note_what_was_shown(chunk, chunk.taken++);
-    const bool changed = preparation_.take(x, row, chunk.column_changes.data());
+    const bool changed = preparation_.take(x, chunk.row_units.data(), row, chunk.column_changes.data());
     ++samples_;
     if (Importance::looks_at(samples_))
       preparation_.spreads(&chunk.spreads[chunk.looks++ * preparation_.columns().count()]);
@@ -259,7 +263,7 @@ class Committee {
     chunk.events.push_back(
         {Event::kRow, samples_, 0, 0, keeps ? before->states.data() : nullptr, nullptr, Event::kNowhere});
     chunk.judgements.push_back({question, nullptr});
-    if (changed) change_units(turn, chunk.column_changes);
+    if (changed || is_a_return(chunk)) change_units(turn);
     while (question != nullptr && n_open() > most_open) {
       chunk.closed.push_back(questions_.drop_oldest());
       preparation_.coding().forget(chunk.closed.back()->row);
@@ -275,7 +279,7 @@ class Committee {
   void note_what_was_shown(Chunk& chunk, std::size_t i) {
     const Bounds& bounds = judge_.bounds();
     for (int k = 0; k < n_outputs_; ++k) {
-      const Unit unit = preparation_.unit(k);
+      const Unit unit = chunk.row_units[k].unit;
       const Shown& shown = preparation_.shown(k);
       const double margin = shown.margin();
       chunk.units[i * n_outputs_ + k] = unit;
@@ -286,7 +290,8 @@ class Committee {
     }
     for (std::size_t s = 0; s < seats_.size(); ++s)
       if (seats_[s].simple != nullptr) {
-        const Seen seen = this->seen(seats_[s].own.output);
+        Seen seen = this->seen(seats_[s].own.output);
+        seen.unit = chunk.row_units[seats_[s].own.output].unit;
         *shares(chunk).forecasts(s, i) = seen.unit.standardise_far(seats_[s].simple->says(seen));
       }
   }
@@ -306,7 +311,7 @@ class Committee {
       chunk.output_changes[k] = chunk.labelled[at + k].change;
       changed |= !chunk.output_changes[k].is_none();
     }
-    if (changed) change_units(turn, chunk.output_changes);
+    if (changed) change_units(turn);
     for (const Seat& seat : seats_)
       if (seat.simple != nullptr && !std::isnan(chunk.targets[at + seat.own.output]))
         seat.simple->learn(seen(seat.own.output), row, y[seat.own.output]);
@@ -330,15 +335,29 @@ class Committee {
     for (int k = 0; before != nullptr && k < n_outputs_; ++k) labelled[k].before = before[k];
   }
 
+  // Whether the newest row says that targets are again what they used to be.
+  bool is_a_return(const Chunk& chunk) const {
+    return std::any_of(chunk.row_units.begin(), chunk.row_units.begin() + n_outputs_,
+                       [](const RowUnit& unit) { return unit.returns; });
+  }
+
   // Units have changed by what came last. When everybody has learned what came before, it is written into
-  // what those know who follow; `changes` are none again. Rows of the past are as others saw them.
-  void change_units(Turn& turn, std::vector<UnitChange>& changes) {
+  // what those know who follow. Rows of the past are as others saw them.
+  void change_units(Turn& turn) {
     work_off(turn);
-    const Chunk& chunk = turn.chunk;
+    Chunk& chunk = turn.chunk;
+    for (int k = 0; k < n_outputs_; ++k) {
+      const RowUnit& row = chunk.row_units[k];
+      if (!row.returns) continue;
+      judge_.begin_anew(k, row.unit);
+      chunk.output_changes[k] = row.change;
+    }
     for (const Seat& seat : seats_)
       if (seat.absolute)
         seat.learner->rescale(seat.own, chunk.column_changes.data(), chunk.output_changes.data());
-    std::fill(changes.begin(), changes.end(), UnitChange{});
+    std::fill(chunk.column_changes.begin(), chunk.column_changes.end(), UnitChange{});
+    std::fill(chunk.output_changes.begin(), chunk.output_changes.end(), UnitChange{});
+    std::fill(chunk.row_units.begin(), chunk.row_units.end(), RowUnit{});
   }
 
   // After rows were taken, and truths told: everybody learns.
@@ -485,9 +504,12 @@ class Committee {
   void say(Chunk& chunk, std::size_t i, std::vector<Said>& said) {
     for (int k = 0; k < n_outputs_; ++k) {
       const Reach& within = chunk.reaches[i * n_outputs_ + k];
+      const bool is_return = i + 1 == chunk.taken && chunk.row_units[k].returns;
       for (int m = 0; m < n_members_; ++m) {
         const std::size_t s = seats_.of(m, k);
-        const double opinion = shares(chunk).forecasts(s, i)[k - seats_[s].own.output];
+        double opinion = shares(chunk).forecasts(s, i)[k - seats_[s].own.output];
+        if (is_return) opinion = seats_[s].absolute ? chunk.row_units[k].change.far(opinion) : opinion;
+        if (is_return && std::abs(opinion) > Regime::kUsual) opinion = std::numeric_limits<double>::quiet_NaN();
         said[k].opinions[m] = limits_opinions_ ? std::clamp(opinion, within.low, within.high) : opinion;
       }
       said[k].moments = chunk.units[i * n_outputs_ + k].moments;

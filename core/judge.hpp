@@ -81,6 +81,9 @@ class Judge {
     }
   }
 
+  // The targets of output k have got another unit: who was trusted until now counts little.
+  void begin_anew(int k, const Unit& unit) { mixtures_[k].begin_anew(unit.size()); }
+
   // Learns from what was said of row t, what came and what that made of the units. Where what was said is
   // outgrown, who is trusted and how wide intervals are is learned from what would be said now: `again` are
   // these opinions, [output][member] in the units of now, NaN of those who have none; or null.
@@ -97,7 +100,7 @@ class Judge {
       if (outgrown) judge_again(again + std::size_t(k) * n_members_, k, y[k], labelled[k]);
       if (unit.moments.varies() && !outgrown) judge_given(said[k], k, y[k], unit, labelled[k].fault);
       if (!unit.moments.varies()) continue;
-      if (labelled[k].renewed) mixtures_[k].begin_anew(labelled[k].unit.size());
+      if (labelled[k].renewed) begin_anew(k, labelled[k].unit);
       const double target = unit.standardise_far(y[k]), mixed = said[k].mixed;
       ++known;
       ++judged_[k];

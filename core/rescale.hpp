@@ -34,8 +34,10 @@ struct UnitChange {
 
   // A number that networks see. Nothing that they see is further away than the limit.
   double now(double former) const {
-    return is_none() ? former : std::clamp((former - shift) / scale, -Moments::kLimit, Moments::kLimit);
+    return is_none() ? former : std::clamp(far(former), -Moments::kLimit, Moments::kLimit);
   }
+  // The same without a limit, for what they say.
+  double far(double former) const { return (former - shift) / scale; }
 };
 
 // The changes of the columns and outputs that a network has. Its last input is a constant.

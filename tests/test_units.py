@@ -129,6 +129,18 @@ def test_an_absolute_member_follows_the_oracle_through_jumps(cell, readout, trai
     assert np.abs(in_deviations - expected)[75:].max() > 0.1
 
 
+@pytest.mark.parametrize("training", [Adam(lookback=1), EKF(lookback=1)], ids=["Adam", "EKF"])
+def test_an_absolute_member_follows_the_oracle_through_a_stretch_and_back(training):
+    X, y = stream(660, N_FEATURES)
+    X[560:620] *= 300
+    y[560:620] *= 300
+    model = committee(Linear(), Gradient(skip=True), training)
+    expected = oracle(model)
+    answers = expected.run(X, y)[0].ravel()
+    np.testing.assert_allclose(model.run(X, y), answers, rtol=1e-6, atol=1e-6)
+    assert expected.preparation.targets[0].calm == 40  # the features of row 620 have said it
+
+
 @every_combination
 def test_a_change_of_units_changes_no_answer(cell, readout, training):
     y = stream(60, N_FEATURES)[1]

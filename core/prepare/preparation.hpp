@@ -54,6 +54,14 @@ struct Labelled {
   double before = std::numeric_limits<double>::quiet_NaN();
 };
 
+// The unit in which a row is answered; whether its features say that targets are again what they used to be,
+// and how the unit changes by that, if it is carried over.
+struct RowUnit {
+  Unit unit;
+  bool returns = false;
+  UnitChange change;
+};
+
 class Preparation {
  public:
   struct Scaled {
@@ -80,16 +88,33 @@ class Preparation {
   const Shown& shown(int output) const { return shown_[output]; }
   Unit unit_of(const Moments& moments) const { return {moments, scaled_.targets}; }
 
-  // The row of the next sample as networks see it, into `row`; its columns count from now on. Its targets are
-  // not known yet. True if units of columns are carried over, from this row to the next one: how goes into
-  // `changes`.
-  bool take(const double* raw, double* row, UnitChange* changes) {
+  // In which units the next row is answered, into `units`.
+  void foresee(const double* raw, RowUnit* units) const {
+    std::vector<double> coded;
+    const double* x = nullptr;
+    for (int k = 0; k < columns_.outputs; ++k) {
+      units[k] = {unit(k), false, {}};
+      if (!scaled_.targets || !outputs_[k].may_return()) continue;
+      if (x == nullptr) x = coding_.preview(raw, coded);
+      if (!are_back(x, outputs_[k])) continue;
+      const Unit usual = unit_of(outputs_[k].usual);
+      units[k] = {usual, true,
+                  carries_units_ ? UnitChange::between(outputs_[k].moments, usual.moments) : UnitChange{}};
+    }
+  }
+
+  // The row of the next sample as networks see it, into `row`; its columns count from now on, and so do the
+  // `units` that were foreseen. Its targets are not known yet. True if units of columns are carried over, from
+  // this row to the next one: how goes into `changes`.
+  bool take(const double* raw, const RowUnit* units, double* row, UnitChange* changes) {
+    for (int k = 0; k < columns_.outputs; ++k)
+      if (units[k].returns) outputs_[k].return_to_usual();
     const double* x = coding_.take(raw);
     bool any = false;
     for (int j = 0; j < columns_.count(); ++j) {
       const double value = column(x, j);
       const Regime former = inputs_[j];
-      changes[j] = observe(inputs_[j], value, scaled_.inputs);
+      changes[j] = observe(inputs_[j], value, scaled_.inputs, j >= columns_.lagged());
       any |= !changes[j].is_none();
       row[j] = prepared((changes[j].is_none() ? inputs_[j] : former).moments, value);
     }
@@ -106,7 +131,7 @@ class Preparation {
     for (int j = 0; j < columns_.count(); ++j) {
       const double value = column(x, j);
       Regime regime = inputs_[j];
-      const bool changes = !observe(regime, value, scaled_.inputs).is_none();
+      const bool changes = !observe(regime, value, scaled_.inputs, j >= columns_.lagged()).is_none();
       row[j] = prepared((changes ? inputs_[j] : regime).moments, value);
     }
   }
@@ -138,7 +163,7 @@ class Preparation {
     coding_.learn(row, targets);
     for (int k = 0; k < columns_.outputs; ++k) {
       labelled[k].renewed = false;
-      labelled[k].change = observe(outputs_[k], y[k], scaled_.targets, &labelled[k].renewed);
+      labelled[k].change = observe(outputs_[k], y[k], scaled_.targets, false, &labelled[k].renewed);
       labelled[k].unit = unit(k);
       if (std::isnan(targets[k])) continue;
       targets[k] = unit(k).standardise(y[k]);
@@ -189,10 +214,25 @@ class Preparation {
     return j < columns_.lagged() ? history_[j] : x[j - columns_.lagged()];
   }
 
+  // Whether the features that left what is usual together with a target are back, all of them.
+  bool are_back(const double* x, const Regime& target) const {
+    double evidence = 0;
+    for (int j = columns_.lagged(); j < columns_.count(); ++j) {
+      const Regime& regime = inputs_[j];
+      const double value = column(x, j);
+      if (regime.stretch == 0 || std::isnan(value)) continue;
+      if (std::abs(regime.stretch - target.stretch) > Regime::kTogether) continue;
+      if (!regime.is_usual(value)) return false;
+      evidence += regime.wary > 0 ? 2 * Regime::kSure : regime.evidence_with(value);
+    }
+    return evidence > Regime::kSure;
+  }
+
   // Takes a value in; how that changes the unit, if it is adopted anew or was a short while ago.
-  UnitChange observe(Regime& regime, double value, bool scaled, bool* renewed = nullptr) const {
+  UnitChange observe(Regime& regime, double value, bool scaled, bool of_feature,
+                     bool* renewed = nullptr) const {
     const Moments former = regime.moments;
-    const bool young = regime.is_young(), anew = regime.observe(value);
+    const bool young = regime.is_young(), anew = regime.observe(value, of_feature);
     if (renewed != nullptr) *renewed = anew;
     return carries_units_ && scaled && (young || anew) ? UnitChange::between(former, regime.moments)
                                                        : UnitChange{};

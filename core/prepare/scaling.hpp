@@ -20,6 +20,7 @@ struct Moments {
   static constexpr double kMemory = 10000;
   static constexpr double kLimit = 10;        // of what networks see, in standard deviations
   static constexpr double kOutlier = 20;      // in standard deviations
+  static constexpr double kOfFeature = 12;    // the same of a feature that is known: networks see no more of it
   static constexpr double kFault = 1000;      // in standard deviations
   static constexpr double kAbsurd = 1e125;    // its square is still a number in fine units, and eight of them
   static constexpr double kFarthest = 1e30;   // in standard deviations; its fourth power is still a number
@@ -44,11 +45,11 @@ struct Moments {
 
   double deviation() const { return std::sqrt(fine_variance) / kFine; }
 
-  void observe(double value) {
+  void observe(double value, double outlier = kOutlier) {
     if (std::isnan(value)) return;
     value = std::clamp(value, -kAbsurd, kAbsurd);
     if (count >= 2 && fine_variance > 0) {
-      const double reach = (is_fault(value) ? kLimit : kOutlier) * deviation();
+      const double reach = (is_fault(value) ? kLimit : outlier) * deviation();
       value = std::clamp(value, mean - reach, mean + reach);
     }
     count += 1;
@@ -82,15 +83,15 @@ struct Moments {
 
 // The moments of a column that may jump to another level or scale for good. Values far out of reach are
 // surprises; as many of them in a row as `kConvinced` are no outliers but a new regime, which is adopted at
-// once. Values beyond all reason are faults that teach nothing, until there are too many of them for that.
+// once. Values beyond all reason are faults that teach nothing, and so are surprises among them, until there
+// are too many for that.
 //
-// What was usual is remembered for a while: where the spread has become far larger and values are then as
-// they used to be, one cannot tell from the new spread that they are, and it would fade for thousands of
-// rows.
+// What was usual is remembered for a while: where values are then as they used to be, the new level and spread
+// would fade for thousands of rows. It is adopted again as soon as that cannot be a coincidence.
 struct Regime {
   static constexpr int kConvinced = 5;
   static constexpr double kSurprising = 50;     // in standard deviations
-  static constexpr double kUnbelievable = 1e6;  // in standard deviations
+  static constexpr double kUnbelievable = 1e4;  // in standard deviations
   static constexpr double kMostFaults = 200;    // a fifth of the values before, if these are fewer
   static constexpr double kValuesPerFault = 5;
   static constexpr double kUsual = 8;       // in standard deviations of what is usual
@@ -98,7 +99,8 @@ struct Regime {
   static constexpr int kEstablished = 500;  // values without a surprise: then there is something usual
   static constexpr int kShortest = 30;      // stretch to return from; shorter ones are bursts
   static constexpr int kLongest = 200;      // stretch; then it is no stretch but a new regime
-  static constexpr double kSure = 8;        // log of how much likelier the last values are if they are usual
+  static constexpr int kTogether = 10;      // values apart stretches of one cause begin, at most
+  static constexpr double kSure = 7;        // log of how much likelier the last values are if they are usual
 
   // Every column of every model has one: what is small takes little room.
   Moments moments;
@@ -107,13 +109,14 @@ struct Regime {
   double fine_spread = 0;     // their variance, in fine units
   double usual_variance = 0;  // before them, in fine units
   float faults = 0;           // values beyond all reason; they fade with the memory of the moments
+  float evidence = 0;         // that the last values of the stretch are usual ones, up to `kSure`
   std::uint16_t surprises = 0, stretch = 0;  // how many there are in a row, and in the stretch
-  std::uint16_t fitting = 0;                 // the last values of the stretch that are usual
   std::uint16_t calm = 0;  // values since the last surprise or stretch, up to `kEstablished`
+  std::uint16_t wary = 0;  // values to come of which surprises are faults
 
   // Whether a value is a fault that teaches nothing.
   bool is_fault(double value) const {
-    return moments.varies() && std::abs(value - moments.mean) > kUnbelievable * moments.deviation() &&
+    return is_beyond(wary > 0 ? kSurprising : kUnbelievable, value) &&
            faults + 1 <= std::min(moments.count / kValuesPerFault, kMostFaults);
   }
 
@@ -122,31 +125,57 @@ struct Regime {
   bool is_young() const { return moments.count == calm + kConvinced && calm < kEstablished; }
 
   // True if a new regime is adopted, or the former one again.
-  bool observe(double value) {
+  bool observe(double value, bool of_feature = false) {
     if (std::isnan(value)) return false;
-    const bool surprising = is_surprising(value);
-    if (surprising && is_fault(value)) {
+    const bool surprising = is_beyond(kSurprising, value);
+    follow_stretch(surprising);
+    if (is_fault(value)) {
+      wary = is_beyond(kUnbelievable, value) ? kConvinced : wary - 1;
       faults += 1;
+      evidence = 0;
+      forget_surprises();
       return false;
     }
+    wary = 0;
     if (faults > 0) faults -= faults / float(Moments::kMemory);
-    const bool begins = surprising && stretch == 0 && calm == kEstablished;
-    if (begins) usual = moments;
-    if (begins || stretch > 0) stretch += 1;
     calm = surprising ? 0 : std::min<int>(calm + 1, kEstablished);
-    const bool renewed = adopt_surprises(value, surprising);
-    return (stretch > 0 && is_back_to_usual(value)) || renewed;
+    const double now = stretch > 0 ? evidence_with(value) : 0;
+    const bool renewed = adopt_surprises(value, surprising, of_feature);
+    return (stretch > 0 && is_back_to_usual(value, now)) || renewed;
   }
 
+  // Whether there is a stretch, with another level or a larger spread, of which one could return.
+  bool may_return() const {
+    return stretch >= kShortest &&
+           (is_larger() || std::abs(moments.mean - usual.mean) > kSurprising * usual.deviation());
+  }
+  void return_to_usual() {
+    moments = usual;
+    calm = 0;
+    forget_surprises();
+    forget_stretch();
+  }
+
+  // How much likelier, as a log, the last values of the stretch and this one are if what was usual is back
+  // than if the stretch goes on: a sum that is never below 0 (Page's test). 0 if this one is not usual.
+  double evidence_with(double value) const {
+    const double before = square_of(moments, value), then = square_of(usual, value);
+    if (!is_usual(value) || (!is_larger() && before <= kSurprising * kSurprising)) return 0;
+    return std::max(evidence + std::log(moments.deviation() / usual.deviation()) + (before - then) / 2, 0.0);
+  }
+  bool is_usual(double value) const { return square_of(usual, value) <= kUsual * kUsual; }
+
  private:
-  bool adopt_surprises(double value, bool surprising) {
+  bool adopt_surprises(double value, bool surprising, bool of_feature) {
+    const bool known = moments.count >= kEstablished;
+    const double outlier = of_feature && known ? Moments::kOfFeature : Moments::kOutlier;
     if (!surprising) {
-      moments.observe(value);
+      moments.observe(value, outlier);
       forget_surprises();
       return false;
     }
     if (surprises == 0) usual_variance = moments.fine_variance;
-    moments.observe(value);
+    moments.observe(value, outlier);
     Moments present{double(surprises), surprise, fine_spread};
     present.observe(value);
     surprises += 1;
@@ -160,22 +189,22 @@ struct Regime {
     return true;
   }
 
-  // Follows a stretch. True if what was usual before it is adopted again.
-  bool is_back_to_usual(double value) {
-    fitting = std::abs(value - usual.mean) <= kUsual * usual.deviation() ? fitting + 1 : 0;
-    // Each value that is usual would be a coincidence, by the ratio of the spreads, were the stretch to go
-    // on.
-    const double ratio = moments.deviation() / usual.deviation();
-    const bool back = stretch >= kShortest && ratio > kFarLarger && fitting * std::log(ratio) > kSure;
-    const bool over = back || fitting == kConvinced;
-    if (back) {
-      moments = usual;
-      forget_surprises();
-    }
-    if (over || stretch == kLongest) {
-      usual = {};
-      stretch = fitting = calm = 0;
-    }
+  // Counts the values of a stretch, of which a surprise is the first.
+  void follow_stretch(bool surprising) {
+    if (stretch == kLongest) forget_stretch();
+    const bool begins = surprising && stretch == 0 && calm == kEstablished;
+    if (begins) usual = moments;
+    if (begins || stretch > 0) stretch += 1;
+  }
+
+  // True if what was usual is adopted again, by the evidence that there is with the newest value.
+  bool is_back_to_usual(double value, double now) {
+    const bool sure = now > kSure, back = sure && may_return();
+    evidence = float(std::min(now, kSure));
+    if (back)
+      return_to_usual();
+    else if (sure || (calm >= kShortest && !is_larger() && is_usual(value)))
+      forget_stretch();
     return back;
   }
 
@@ -183,9 +212,19 @@ struct Regime {
     surprises = 0;
     surprise = fine_spread = 0;
   }
+  void forget_stretch() {
+    usual = {};
+    stretch = 0;
+    evidence = 0;
+  }
 
-  bool is_surprising(double value) const {
-    return moments.varies() && std::abs(value - moments.mean) > kSurprising * moments.deviation();
+  bool is_beyond(double deviations, double value) const {
+    return moments.varies() && std::abs(value - moments.mean) > deviations * moments.deviation();
+  }
+  bool is_larger() const { return moments.deviation() > kFarLarger * usual.deviation(); }
+  static double square_of(const Moments& moments, double value) {
+    const double z = moments.standardise_far(value);
+    return z * z;
   }
 };
 
@@ -194,7 +233,7 @@ struct RegimeNumbers {
   Moments moments, surprises;
   double usual_variance = 0, faults = 0;
   Moments usual;
-  double stretch = 0, fitting = 0, calm = 0;
+  double stretch = 0, evidence = 0, calm = 0, wary = 0;
 
   RegimeNumbers() = default;
   explicit RegimeNumbers(const Regime& from)
@@ -204,14 +243,16 @@ struct RegimeNumbers {
         faults(from.faults),
         usual(from.usual),
         stretch(from.stretch),
-        fitting(from.fitting),
-        calm(from.calm) {}
+        evidence(from.evidence),
+        calm(from.calm),
+        wary(from.wary) {}
 
   bool are_possible() const {
     return moments.is_possible() && surprises.is_possible() && surprises.count <= Regime::kConvinced &&
            Moments::is_possible_variance(usual_variance) && faults >= 0 && faults <= Regime::kMostFaults &&
-           usual.is_possible() && is_count(stretch, Regime::kLongest) && is_count(fitting, stretch) &&
-           is_count(calm, Regime::kEstablished);
+           usual.is_possible() && is_count(stretch, Regime::kLongest) && evidence >= 0 &&
+           evidence <= Regime::kSure && is_count(calm, Regime::kEstablished) &&
+           is_count(wary, Regime::kConvinced);
   }
   Regime regime() const {
     return {.moments = moments,
@@ -220,10 +261,11 @@ struct RegimeNumbers {
             .fine_spread = surprises.fine_variance,
             .usual_variance = usual_variance,
             .faults = float(faults),
+            .evidence = float(evidence),
             .surprises = std::uint16_t(surprises.count),
             .stretch = std::uint16_t(stretch),
-            .fitting = std::uint16_t(fitting),
-            .calm = std::uint16_t(calm)};
+            .calm = std::uint16_t(calm),
+            .wary = std::uint16_t(wary)};
   }
 
  private:
@@ -235,7 +277,7 @@ struct RegimeNumbers {
 // Walks the regimes of the columns of an axis, such as those of the inputs.
 inline void exchange_regimes(Archive& archive, const std::string& kind, const Axis& axis,
                              std::vector<Regime>& regimes) {
-  constexpr std::size_t n = 14, of_moments = 3, of_surprises = 4;
+  constexpr std::size_t n = 15, of_moments = 3, of_surprises = 4, of_stretches = 11;
   static_assert(sizeof(RegimeNumbers) == n * sizeof(double));
   std::vector<RegimeNumbers> numbers(regimes.begin(), regimes.end());
   double* data = reinterpret_cast<double*>(numbers.data());
@@ -245,8 +287,10 @@ inline void exchange_regimes(Archive& archive, const std::string& kind, const Ax
   archive.array(name + "_moments", data, axis, {"moment", of_moments}, n);
   if (former || archive.has_part(name + "_surprises", false))  // of versions that knew no more than these
     archive.array(name + "_surprises", data + of_moments, axis, {"moment", of_surprises}, n);
+  else if (archive.has_part(name + "_stretches", false))  // and these, of which one that did not count faults
+    archive.array(name + "_stretches", data + of_moments, axis, {"moment", of_stretches}, n);
   else
-    archive.array(name + "_stretches", data + of_moments, axis, {"moment", n - of_moments}, n);
+    archive.array(name + "_regimes", data + of_moments, axis, {"moment", n - of_moments}, n);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     RegimeNumbers& each = numbers[i];
     if (former)

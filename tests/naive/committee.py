@@ -18,6 +18,7 @@ from naive.series import past_of
 
 RECENT = 0.001
 LARGEST_AGAIN = 10.0
+LARGEST_USUAL = 8.0
 
 
 @dataclass
@@ -91,8 +92,17 @@ class Committee:
         on = [[] for _ in self.mixtures]
         for member in self.members:
             for k, value in zip(member.outputs, self.forecast(member, past, features), strict=True):
+                value = self.at_a_return(member, k, value)
                 on[k].append(value if self.joint else np.clip(value, *self.limits(k)))
         return np.array([mixture.filled_in(own) for mixture, own in zip(self.mixtures, on, strict=True)])
+
+    def at_a_return(self, member, k, value):
+        """Give a forecast as it is where targets are what they used to be; NaN if it is of what they were."""
+        changed = self.preparation.returns[k]
+        if changed is None:
+            return value
+        value = (value - changed[1]) / changed[0] if member.absolute else value
+        return math.nan if abs(value) > LARGEST_USUAL else value
 
     def forecast(self, member, past, features):
         """Give what a member says: a simple one what its output has shown."""
@@ -162,7 +172,8 @@ class Committee:
 
     def answer(self, x, coverage=0.9):
         """(answer, low, high) for row x; changes nothing."""
-        return self.answers(self.opinions(*copy.deepcopy(self.preparation).take(x)), coverage)
+        now = copy.deepcopy(self)
+        return now.answers(now.opinions(*now.preparation.take(x)), coverage)
 
     def ask(self, x, coverage=0.9):
         """Give the number of the row, from 0, and what `answer` gave before; its targets may come later."""
@@ -183,7 +194,12 @@ class Committee:
         for member in self.members:
             if member.says is None:
                 member.learner.ask(member.row(past, features))
-        self.change_units(self.preparation.column_changes, [NONE] * len(self.mixtures))
+        returns = self.preparation.returns
+        for k, changed in enumerate(returns):
+            if changed is not None:
+                self.mixtures[k].begin_anew(self.preparation.size(k))
+        outputs = [NONE if changed is None else changed for changed in returns]
+        self.change_units(self.preparation.column_changes, outputs)
         return self.samples - 1, answers
 
     def tell(self, row, y):

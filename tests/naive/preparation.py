@@ -70,12 +70,17 @@ class Preparation:
     def take(self, x):
         """Let the columns count, then give the past (n_outputs, lags) and the features as networks see them.
 
-        The statistics of a column include its present value.
+        The statistics of a column include its present value. Where features say so, targets are what they
+        used to be.
         """
         history = self.history
+        self.returns = [self.return_to_usual(target, x) for target in self.targets]
         values = [*history.flat, *map(float, x)]
         former = copy.deepcopy(self.columns)
-        observed = [self.observe(*each, scaled=self.scale) for each in zip(self.columns, values, strict=True)]
+        observed = [
+            self.observe(column, value, scaled=self.scale, of_feature=j >= history.size)
+            for j, (column, value) in enumerate(zip(self.columns, values, strict=True))
+        ]
         self.column_changes = [changed for _, changed in observed]
         in_use = [
             now if changed == rescale.NONE else before
@@ -86,13 +91,32 @@ class Preparation:
         past, features = np.split(np.array(row), [history.size])
         return past.reshape(history.shape), features
 
-    def observe(self, regime, value, *, scaled):
+    def return_to_usual(self, target, x):
+        """Let a target be what it used to be if the features are that left it together; how its unit changes.
+
+        None if it does not return.
+        """
+        features = self.columns[len(self.columns) - len(x) :]
+        together = [
+            (column, float(value))
+            for column, value in zip(features, x, strict=True)
+            if column.stretch and not math.isnan(value) and abs(column.stretch - target.stretch) <= 10
+        ]
+        evidence = sum(14 if column.wary else column.evidence_with(value) for column, value in together)
+        back = evidence > 7 and all(column.is_usual(value) for column, value in together)
+        if not (self.scales_targets and target.may_return and back):
+            return None
+        former = copy.deepcopy(target)
+        target.return_to_usual()
+        return rescale.change(former, target) if self.carries_units else rescale.NONE
+
+    def observe(self, regime, value, *, scaled, of_feature=False):
         """Take a value in; whether a new regime is adopted, and how that changes the units if they count.
 
         Those of a regime that was adopted a short while ago move on, too.
         """
         former, young = copy.deepcopy(regime), regime.is_young
-        renewed = regime.observe(value)
+        renewed = regime.observe(value, of_feature=of_feature)
         counts = self.carries_units and scaled and (young or renewed)
         return renewed, rescale.change(former, regime) if counts else rescale.NONE
 

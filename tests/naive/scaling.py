@@ -5,9 +5,10 @@ import math
 LARGEST_OBSERVED = 1e125
 LARGEST_STANDARDISED = 10.0
 LARGEST_STEP = 20.0
+LARGEST_STEP_OF_FEATURE = 12.0
 SURPRISING = 50.0
 LARGEST_BELIEVED = 1000.0
-UNBELIEVABLE = 1e6
+UNBELIEVABLE = 1e4
 MEMORY = 10_000
 
 
@@ -34,7 +35,7 @@ class Scaler:
         """Whether the column has varied by more than rounding."""
         return self.n >= 2 and self.sd > 1e-15 * abs(self.mean)
 
-    def observe(self, value):
+    def observe(self, value, largest_step=LARGEST_STEP):
         """Take one value in; NaN is ignored and outliers are pulled to 20 standard deviations,
         faults to 10.
 
@@ -46,7 +47,7 @@ class Scaler:
         value = clamp(value, -LARGEST_OBSERVED, LARGEST_OBSERVED)
         if self.n >= 2 and self.var > 0:
             faulty = abs(value - self.mean) > LARGEST_BELIEVED * self.sd
-            reach = (LARGEST_STANDARDISED if faulty else LARGEST_STEP) * self.sd
+            reach = (LARGEST_STANDARDISED if faulty else largest_step) * self.sd
             value = clamp(value, self.mean - reach, self.mean + reach)
         self.n += 1
         memory = min(self.n, MEMORY)
@@ -77,68 +78,111 @@ class Scaler:
 class Regime(Scaler):
     """A column that may jump for good: after five values in a row out of reach, their mean and spread count.
 
-    The spread does not fall below that before the surprises. A value a million deviations away is a fault and
-    teaches nothing, unless there were 200 already, or a fifth of the values; that number fades.
+    The spread does not fall below that before the surprises. A value ten thousand deviations away is a fault
+    and teaches nothing, unless there were 200 already, or a fifth of the values; that number fades. Of the
+    five values after one that are not usual, surprises are faults, too.
 
-    After 500 values without one, a surprise begins a stretch; what counted before it is usual. It ends
-    with five usual values in a row: if it had 30 and the spread is more than five times the usual one, what
-    was usual counts again. After 200 values it is no stretch but a new regime.
+    After 500 values without one, a surprise begins a stretch; what counted before it is usual. It is over
+    after 30 values without a surprise if the spread is not far larger, and after 200 in any case. If usual
+    values cannot be a coincidence any more, what was usual counts again, unless the stretch had less than 30.
     """
 
     def __init__(self):
         super().__init__()
         self.surprises = Scaler()
         self.usual_var = 0.0
-        self.faults = 0.0
+        self.faults = self.evidence = 0.0
         self.usual = Scaler()
-        self.stretch = self.fitting = self.calm = 0
+        self.stretch = self.calm = self.wary = 0
+
+    def is_beyond(self, deviations, value):
+        """Whether a value is further away than so many deviations."""
+        return self.varies and abs(value - self.mean) > deviations * self.sd
 
     def is_fault(self, value):
         """Whether a value teaches nothing."""
-        beyond_reason = self.varies and abs(value - self.mean) > UNBELIEVABLE * self.sd
-        return beyond_reason and self.faults + 1 <= min(self.n / 5, 200)
+        limit = SURPRISING if self.wary else UNBELIEVABLE
+        return self.is_beyond(limit, value) and self.faults + 1 <= min(self.n / 5, 200)
 
     @property
     def is_young(self):
         """Whether a new regime was adopted less than 500 values ago, and there was no surprise since."""
         return self.n == self.calm + 5 and self.calm < 500
 
-    def observe(self, value):
-        """Take one value in; whether a new regime is adopted."""
+    @property
+    def is_larger(self):
+        """Whether the spread is far larger than the usual one."""
+        return self.sd > 5 * self.usual.sd
+
+    @property
+    def may_return(self):
+        """Whether there is a stretch long enough, and it has another spread or level than is usual."""
+        elsewhere = abs(self.mean - self.usual.mean) > SURPRISING * self.usual.sd
+        return self.stretch >= 30 and (self.is_larger or elsewhere)
+
+    def is_usual(self, value):
+        """Whether a value is one as before the stretch."""
+        return abs(self.usual.standardise_far(value)) <= 8
+
+    def evidence_with(self, value):
+        """Sum up the logs of the likelihood ratio of usual values, as normal ones, since it was negative."""
+        if not self.is_usual(value) or not (self.is_larger or self.is_beyond(SURPRISING, value)):
+            return 0.0
+        now, then = self.standardise_far(value), self.usual.standardise_far(value)
+        return max(self.evidence + math.log(self.sd / self.usual.sd) + now**2 / 2 - then**2 / 2, 0.0)
+
+    def observe(self, value, *, of_feature=False):
+        """Take one value in; whether a new regime is adopted, or the former one again."""
         if math.isnan(value):
             return False
-        if self.is_fault(value):
-            self.faults += 1
-            return False
-        self.faults -= self.faults / MEMORY
-        surprising = self.varies and abs(value - self.mean) > SURPRISING * self.sd
+        surprising = self.is_beyond(SURPRISING, value)
+        if self.stretch == 200:
+            self.forget_stretch()
         if surprising and self.stretch == 0 and self.calm >= 500:
             self.usual.n, self.usual.mean, self.usual.var = self.n, self.mean, self.var
             self.stretch = 1
         elif self.stretch > 0:
             self.stretch += 1
+        if self.is_fault(value):
+            self.wary = 5 if self.is_beyond(UNBELIEVABLE, value) else self.wary - 1
+            self.faults += 1
+            self.evidence = 0.0
+            self.surprises = Scaler()
+            return False
+        self.wary = 0
+        self.faults -= self.faults / MEMORY
         self.calm = 0 if surprising else self.calm + 1
-        renewed = self.adopt_surprises(value, surprising=surprising)
+        self.evidence = self.evidence_with(value) if self.stretch else 0.0
+        renewed = self.adopt_surprises(value, surprising=surprising, of_feature=of_feature)
         return (self.stretch > 0 and self.is_back_to_usual(value)) or renewed
 
     def is_back_to_usual(self, value):
-        """Follow a stretch; whether what was usual before it counts again."""
-        usual = self.usual
-        self.fitting = self.fitting + 1 if abs(value - usual.mean) <= 8 * usual.sd else 0
-        ratio = self.sd / usual.sd
-        back = self.stretch >= 30 and ratio > 5 and self.fitting * math.log(ratio) > 8
-        if back:
-            self.n, self.mean, self.var = usual.n, usual.mean, usual.var
-            self.surprises = Scaler()
-        if back or self.fitting == 5 or self.stretch == 200:
-            self.usual = Scaler()
-            self.stretch = self.fitting = self.calm = 0
-        return back
+        """Look at a stretch; whether what was usual before it counts again."""
+        sure = self.evidence > 7
+        if sure and self.may_return:
+            self.return_to_usual()
+            return True
+        if sure or (self.calm >= 30 and not self.is_larger and self.is_usual(value)):
+            self.forget_stretch()
+        return False
 
-    def adopt_surprises(self, value, *, surprising):
+    def return_to_usual(self):
+        """Let what was usual count again."""
+        self.n, self.mean, self.var = self.usual.n, self.usual.mean, self.usual.var
+        self.calm = 0
+        self.surprises = Scaler()
+        self.forget_stretch()
+
+    def forget_stretch(self):
+        """There is none any more."""
+        self.usual = Scaler()
+        self.stretch = 0
+        self.evidence = 0.0
+
+    def adopt_surprises(self, value, *, surprising, of_feature):
         """Let a value count; whether a new regime is adopted."""
         before = self.var
-        super().observe(value)
+        super().observe(value, LARGEST_STEP_OF_FEATURE if of_feature and self.n >= 500 else LARGEST_STEP)
         if not surprising:
             self.surprises = Scaler()
             return False
