@@ -114,7 +114,7 @@ class Preparation {
     for (int j = 0; j < columns_.count(); ++j) {
       const double value = column(x, j);
       const Regime former = inputs_[j];
-      changes[j] = observe(inputs_[j], value, scaled_.inputs, j >= columns_.lagged());
+      changes[j] = observe(inputs_[j], value, scaled_.inputs, role(j));
       any |= !changes[j].is_none();
       row[j] = prepared((changes[j].is_none() ? inputs_[j] : former).moments, value);
     }
@@ -131,7 +131,7 @@ class Preparation {
     for (int j = 0; j < columns_.count(); ++j) {
       const double value = column(x, j);
       Regime regime = inputs_[j];
-      const bool changes = !observe(regime, value, scaled_.inputs, j >= columns_.lagged()).is_none();
+      const bool changes = !observe(regime, value, scaled_.inputs, role(j)).is_none();
       row[j] = prepared((changes ? inputs_[j] : regime).moments, value);
     }
   }
@@ -156,14 +156,14 @@ class Preparation {
   bool label(std::int64_t row, const double* y, double* targets, Labelled* labelled) {
     bool known = false;
     for (int k = 0; k < columns_.outputs; ++k) {
-      labelled[k].fault = scaled_.targets && outputs_[k].is_fault(y[k]);
+      labelled[k].fault = scaled_.targets && outputs_[k].is_fault(y[k], Regime::Role::target);
       targets[k] = labelled[k].fault ? std::numeric_limits<double>::quiet_NaN() : y[k];
       known |= !std::isnan(y[k]);
     }
     coding_.learn(row, targets);
     for (int k = 0; k < columns_.outputs; ++k) {
       labelled[k].renewed = false;
-      labelled[k].change = observe(outputs_[k], y[k], scaled_.targets, false, &labelled[k].renewed);
+      labelled[k].change = observe(outputs_[k], y[k], scaled_.targets, Regime::Role::target, &labelled[k].renewed);
       labelled[k].unit = unit(k);
       if (std::isnan(targets[k])) continue;
       targets[k] = unit(k).standardise(y[k]);
@@ -214,6 +214,10 @@ class Preparation {
     return j < columns_.lagged() ? history_[j] : x[j - columns_.lagged()];
   }
 
+  Regime::Role role(int j) const {
+    return j < columns_.lagged() ? Regime::Role::past_target : Regime::Role::feature;
+  }
+
   // Whether the features that left what is usual together with a target are back, all of them.
   bool are_back(const double* x, const Regime& target) const {
     double evidence = 0;
@@ -223,16 +227,16 @@ class Preparation {
       if (regime.stretch == 0 || std::isnan(value)) continue;
       if (std::abs(regime.stretch - target.stretch) > Regime::kTogether) continue;
       if (!regime.is_usual(value)) return false;
-      evidence += regime.wary > 0 ? 2 * Regime::kSure : regime.evidence_with(value);
+      evidence += regime.evidence_with(value);
     }
     return evidence > Regime::kSure;
   }
 
   // Takes a value in; how that changes the unit, if it is adopted anew or was a short while ago.
-  UnitChange observe(Regime& regime, double value, bool scaled, bool of_feature,
+  UnitChange observe(Regime& regime, double value, bool scaled, Regime::Role role,
                      bool* renewed = nullptr) const {
     const Moments former = regime.moments;
-    const bool young = regime.is_young(), anew = regime.observe(value, of_feature);
+    const bool young = regime.is_young(), anew = regime.observe(value, role);
     if (renewed != nullptr) *renewed = anew;
     return carries_units_ && scaled && (young || anew) ? UnitChange::between(former, regime.moments)
                                                        : UnitChange{};

@@ -83,15 +83,19 @@ struct Moments {
 
 // The moments of a column that may jump to another level or scale for good. Values far out of reach are
 // surprises; as many of them in a row as `kConvinced` are no outliers but a new regime, which is adopted at
-// once. Values beyond all reason are faults that teach nothing, and so are surprises among them, until there
-// are too many for that.
+// once. Values beyond all reason are faults that teach nothing, until there are too many for that. Of targets,
+// by which everybody is judged, less is believed: only a new level around which they vary as they did, and no
+// surprises among faults.
 //
 // What was usual is remembered for a while: where values are then as they used to be, the new level and spread
 // would fade for thousands of rows. It is adopted again as soon as that cannot be a coincidence.
 struct Regime {
+  enum class Role { feature, past_target, target };
+
   static constexpr int kConvinced = 5;
   static constexpr double kSurprising = 50;     // in standard deviations
-  static constexpr double kUnbelievable = 1e4;  // in standard deviations
+  static constexpr double kUnbelievable = 1e6;  // in standard deviations
+  static constexpr double kDoubtful = 1e4;      // in standard deviations, of a target
   static constexpr double kMostFaults = 200;    // a fifth of the values before, if these are fewer
   static constexpr double kValuesPerFault = 5;
   static constexpr double kUsual = 8;       // in standard deviations of what is usual
@@ -115,9 +119,10 @@ struct Regime {
   std::uint16_t wary = 0;  // values to come of which surprises are faults
 
   // Whether a value is a fault that teaches nothing.
-  bool is_fault(double value) const {
-    return is_beyond(wary > 0 ? kSurprising : kUnbelievable, value) &&
-           faults + 1 <= std::min(moments.count / kValuesPerFault, kMostFaults);
+  bool is_fault(double value, Role role) const {
+    if (faults + 1 > std::min(moments.count / kValuesPerFault, kMostFaults)) return false;
+    if (role != Role::target || is_beyond(kUnbelievable, value)) return is_beyond(kUnbelievable, value);
+    return is_beyond(wary > 0 ? kSurprising : kDoubtful, value) && !shows_level(value);
   }
 
   // Whether a new regime was adopted not long ago: as few values say what it is, its level and spread still
@@ -125,22 +130,21 @@ struct Regime {
   bool is_young() const { return moments.count == calm + kConvinced && calm < kEstablished; }
 
   // True if a new regime is adopted, or the former one again.
-  bool observe(double value, bool of_feature = false) {
+  bool observe(double value, Role role) {
     if (std::isnan(value)) return false;
     const bool surprising = is_beyond(kSurprising, value);
     follow_stretch(surprising);
-    if (is_fault(value)) {
-      wary = is_beyond(kUnbelievable, value) ? kConvinced : wary - 1;
+    if (surprising && is_fault(value, role)) {
       faults += 1;
       evidence = 0;
-      forget_surprises();
+      if (role == Role::target) doubt(value);
       return false;
     }
     wary = 0;
     if (faults > 0) faults -= faults / float(Moments::kMemory);
     calm = surprising ? 0 : std::min<int>(calm + 1, kEstablished);
     const double now = stretch > 0 ? evidence_with(value) : 0;
-    const bool renewed = adopt_surprises(value, surprising, of_feature);
+    const bool renewed = adopt_surprises(value, surprising, role);
     return (stretch > 0 && is_back_to_usual(value, now)) || renewed;
   }
 
@@ -166,27 +170,50 @@ struct Regime {
   bool is_usual(double value) const { return square_of(usual, value) <= kUsual * kUsual; }
 
  private:
-  bool adopt_surprises(double value, bool surprising, bool of_feature) {
-    const bool known = moments.count >= kEstablished;
-    const double outlier = of_feature && known ? Moments::kOfFeature : Moments::kOutlier;
+  bool adopt_surprises(double value, bool surprising, Role role) {
+    const bool known = role == Role::feature && moments.count >= kEstablished;
+    const double outlier = known ? Moments::kOfFeature : Moments::kOutlier;
     if (!surprising) {
       moments.observe(value, outlier);
       forget_surprises();
       return false;
     }
-    if (surprises == 0) usual_variance = moments.fine_variance;
+    note_surprise(value);
     moments.observe(value, outlier);
-    Moments present{double(surprises), surprise, fine_spread};
-    present.observe(value);
-    surprises += 1;
-    surprise = present.mean;
-    fine_spread = present.fine_variance;
     if (surprises < kConvinced) return false;
     // A few values that happen to lie close together do not say that the spread has become small.
     moments = {double(kConvinced), surprise, std::max(fine_spread, usual_variance)};
     forget_surprises();
     faults = 0;
     return true;
+  }
+
+  Moments surprises_with(double value) const {
+    Moments present{double(surprises), surprise, fine_spread};
+    present.observe(value);
+    return present;
+  }
+  void note_surprise(double value) {
+    if (surprises == 0) usual_variance = moments.fine_variance;
+    const Moments present = surprises_with(value);
+    surprises += 1;
+    surprise = present.mean;
+    fine_spread = present.fine_variance;
+  }
+
+  // A target that is a fault: the next ones are believed no more, unless they show a level.
+  void doubt(double value) {
+    wary = is_beyond(kDoubtful, value) ? kConvinced : wary - 1;
+    note_surprise(value);
+    if (surprises == kConvinced) forget_surprises();
+  }
+
+  // Whether a value and those before it are a level, around which they vary as is usual: they are neither
+  // constant nor scattered.
+  bool shows_level(double value) const {
+    const Moments present = surprises_with(value);
+    return present.count == kConvinced && present.varies() &&
+           present.fine_variance <= kSurprising * kSurprising * usual_variance;
   }
 
   // Counts the values of a stretch, of which a surprise is the first.

@@ -78,7 +78,7 @@ class Preparation:
         values = [*history.flat, *map(float, x)]
         former = copy.deepcopy(self.columns)
         observed = [
-            self.observe(column, value, scaled=self.scale, of_feature=j >= history.size)
+            self.observe(column, value, scaled=self.scale, role="feature" if j >= history.size else "past")
             for j, (column, value) in enumerate(zip(self.columns, values, strict=True))
         ]
         self.column_changes = [changed for _, changed in observed]
@@ -102,7 +102,7 @@ class Preparation:
             for column, value in zip(features, x, strict=True)
             if column.stretch and not math.isnan(value) and abs(column.stretch - target.stretch) <= 10
         ]
-        evidence = sum(14 if column.wary else column.evidence_with(value) for column, value in together)
+        evidence = sum(column.evidence_with(value) for column, value in together)
         back = evidence > 7 and all(column.is_usual(value) for column, value in together)
         if not (self.scales_targets and target.may_return and back):
             return None
@@ -110,13 +110,13 @@ class Preparation:
         target.return_to_usual()
         return rescale.change(former, target) if self.carries_units else rescale.NONE
 
-    def observe(self, regime, value, *, scaled, of_feature=False):
+    def observe(self, regime, value, *, scaled, role="target"):
         """Take a value in; whether a new regime is adopted, and how that changes the units if they count.
 
         Those of a regime that was adopted a short while ago move on, too.
         """
         former, young = copy.deepcopy(regime), regime.is_young
-        renewed = regime.observe(value, of_feature=of_feature)
+        renewed = regime.observe(value, role)
         counts = self.carries_units and scaled and (young or renewed)
         return renewed, rescale.change(former, regime) if counts else rescale.NONE
 
@@ -130,7 +130,7 @@ class Preparation:
     def label(self, y, row=-1):
         """Let the targets of a row count, then give them as networks see them; NaN if unknown or a fault."""
         self.faults = [
-            self.scales_targets and target.is_fault(value)
+            self.scales_targets and target.is_fault(value, "target")
             for target, value in zip(self.targets, y, strict=True)
         ]
         observed = [

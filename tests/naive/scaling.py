@@ -1,5 +1,6 @@
 """Running statistics of one column, in Python floats, one number at a time."""
 
+import copy
 import math
 
 LARGEST_OBSERVED = 1e125
@@ -8,7 +9,8 @@ LARGEST_STEP = 20.0
 LARGEST_STEP_OF_FEATURE = 12.0
 SURPRISING = 50.0
 LARGEST_BELIEVED = 1000.0
-UNBELIEVABLE = 1e4
+UNBELIEVABLE = 1e6
+DOUBTFUL = 1e4
 MEMORY = 10_000
 
 
@@ -78,9 +80,10 @@ class Scaler:
 class Regime(Scaler):
     """A column that may jump for good: after five values in a row out of reach, their mean and spread count.
 
-    The spread does not fall below that before the surprises. A value ten thousand deviations away is a fault
-    and teaches nothing, unless there were 200 already, or a fifth of the values; that number fades. Of the
-    five values after one that are not usual, surprises are faults, too.
+    The spread does not fall below that before the surprises. A value a million deviations away is a fault
+    and teaches nothing, unless there were 200 already, or a fifth of the values; that number fades. Of a
+    target one is that is ten thousand away, and then surprises among the next five, unless five in a row vary
+    as is usual.
 
     After 500 values without one, a surprise begins a stretch; what counted before it is usual. It is over
     after 30 values without a surprise if the spread is not far larger, and after 200 in any case. If usual
@@ -99,10 +102,19 @@ class Regime(Scaler):
         """Whether a value is further away than so many deviations."""
         return self.varies and abs(value - self.mean) > deviations * self.sd
 
-    def is_fault(self, value):
+    def is_fault(self, value, role):
         """Whether a value teaches nothing."""
-        limit = SURPRISING if self.wary else UNBELIEVABLE
-        return self.is_beyond(limit, value) and self.faults + 1 <= min(self.n / 5, 200)
+        if self.faults + 1 > min(self.n / 5, 200):
+            return False
+        if self.is_beyond(UNBELIEVABLE, value) or role != "target":
+            return self.is_beyond(UNBELIEVABLE, value)
+        return self.is_beyond(SURPRISING if self.wary else DOUBTFUL, value) and not self.shows_level(value)
+
+    def shows_level(self, value):
+        """Whether five surprises in a row vary, and no more than is usual."""
+        surprises = copy.copy(self.surprises)
+        surprises.observe(value)
+        return surprises.n == 5 and surprises.varies and surprises.sd <= SURPRISING * math.sqrt(self.usual_var)
 
     @property
     def is_young(self):
@@ -131,7 +143,7 @@ class Regime(Scaler):
         now, then = self.standardise_far(value), self.usual.standardise_far(value)
         return max(self.evidence + math.log(self.sd / self.usual.sd) + now**2 / 2 - then**2 / 2, 0.0)
 
-    def observe(self, value, *, of_feature=False):
+    def observe(self, value, role="target"):
         """Take one value in; whether a new regime is adopted, or the former one again."""
         if math.isnan(value):
             return False
@@ -143,17 +155,20 @@ class Regime(Scaler):
             self.stretch = 1
         elif self.stretch > 0:
             self.stretch += 1
-        if self.is_fault(value):
-            self.wary = 5 if self.is_beyond(UNBELIEVABLE, value) else self.wary - 1
+        if self.is_fault(value, role):
             self.faults += 1
             self.evidence = 0.0
-            self.surprises = Scaler()
+            if role == "target":
+                self.wary = 5 if self.is_beyond(DOUBTFUL, value) else self.wary - 1
+                self.note_surprise(value, self.var)
+                if self.surprises.n == 5:
+                    self.surprises = Scaler()
             return False
         self.wary = 0
         self.faults -= self.faults / MEMORY
         self.calm = 0 if surprising else self.calm + 1
         self.evidence = self.evidence_with(value) if self.stretch else 0.0
-        renewed = self.adopt_surprises(value, surprising=surprising, of_feature=of_feature)
+        renewed = self.adopt_surprises(value, surprising=surprising, of_feature=role == "feature")
         return (self.stretch > 0 and self.is_back_to_usual(value)) or renewed
 
     def is_back_to_usual(self, value):
@@ -179,6 +194,12 @@ class Regime(Scaler):
         self.stretch = 0
         self.evidence = 0.0
 
+    def note_surprise(self, value, before):
+        """Count one; of the first the variance before it is usual."""
+        if self.surprises.n == 0:
+            self.usual_var = before
+        self.surprises.observe(value)
+
     def adopt_surprises(self, value, *, surprising, of_feature):
         """Let a value count; whether a new regime is adopted."""
         before = self.var
@@ -186,9 +207,7 @@ class Regime(Scaler):
         if not surprising:
             self.surprises = Scaler()
             return False
-        if self.surprises.n == 0:
-            self.usual_var = before
-        self.surprises.observe(value)
+        self.note_surprise(value, before)
         if self.surprises.n < 5:
             return False
         self.n, self.mean = 5, self.surprises.mean
