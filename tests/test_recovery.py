@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from elman import Committee, OnlineRNN
+from elman import Committee, Forecaster, OnlineRNN, state
 from inside import arrays, sized
 from small_committees import LINEAR, SERIES, SIMPLE, WINDOW, oracle, small, stream
 
@@ -164,3 +164,53 @@ def test_a_model_goes_on_in_the_midst_of_a_stretch():
         parts.append(model.run(X[first:last], y[first:last]))
         model = Committee.from_bytes(model.to_bytes())
     np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+def squared_errors_ahead(size, change=None):
+    """Of forecasts of the next 6 rows, after the stretch."""
+    noise = usual_rows()[1]
+    y = np.sin(np.arange(len(noise)) / 24 * 2 * np.pi) + 0.3 * noise
+    model, last = Forecaster(6, size=size), y[BEFORE + STRETCH :]
+    model.run(y[:BEFORE], every=BEFORE)
+    if change is not None:
+        model.run(change(y[BEFORE : BEFORE + STRETCH]), every=STRETCH)
+    made = model.run(last).mean[:-6]
+    ahead = np.stack([last[h + 1 : h + 1 + len(made)] for h in range(6)], axis=1)
+    return np.mean((made - ahead) ** 2, axis=1)
+
+
+@pytest.mark.parametrize("size", ["large", "small"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda y: 1e12 * y,
+        lambda y: 1e7 * y,
+        lambda y: 1e5 * y,
+        lambda y: 0 * y + 200,
+        lambda y: 0 * y - 99999,
+        lambda y: y + 500,
+    ],
+    ids=["giant", "ten million times", "a hundred thousand times", "constant", "a code for missing", "level"],
+)
+def test_forecasts_are_right_again_after_a_stretch(change, size):
+    usual, errors = squared_errors_ahead(size), squared_errors_ahead(size, change)
+    assert errors.mean() <= 1.5 * usual.mean()
+
+
+@pytest.mark.parametrize("size", ["large", "small"])
+def test_forecasts_after_larger_rows_are_right_again_in_a_day(size):
+    usual, errors = squared_errors_ahead(size), squared_errors_ahead(size, lambda y: 100 * y)
+    assert errors[24:].mean() <= 1.5 * usual[24:].mean()
+
+
+def test_a_forecaster_that_was_saved_before_stretches_were_remembered_is_read():
+    model = Forecaster(3, size="small")
+    model.run(usual_rows()[1][:600])
+    header, arrays = state.parse(model.to_bytes())
+    kept = [row for row in arrays.table if not row[0].startswith("series_fine")]
+    body = b"".join(arrays.named()[row[0]].tobytes() for row in kept) + np.float64(2).tobytes()
+    former = Forecaster.from_bytes(state.dump(header, state.Arrays([*kept, ("faults", "f8", [], [])], body)))
+    np.testing.assert_array_equal(former.forecast().mean, model.forecast().mean)
+    series = state.parse(former.to_bytes())[1].named()
+    assert series["series_fine_moments"].ravel()[0] == 600
+    assert series["series_fine_regimes"].ravel()[4] == 2

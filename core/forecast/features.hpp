@@ -12,6 +12,7 @@
 #include "forecast/calendar.hpp"
 #include "forecast/history.hpp"
 #include "forecast/season_memory.hpp"
+#include "prepare/scaling.hpp"
 
 namespace elman {
 
@@ -106,23 +107,22 @@ class Series {
 
   Clock& clock() { return clock_; }
 
-  // Whether a value is so far beyond all reason that it teaches nothing, as for Regime; too many of them are
-  // the truth.
-  bool is_fault(double y) const {
-    return spread_.varies() && std::abs(y - spread_.mean) > kUnbelievable * spread_.deviation() &&
-           faults_ + 1 <= std::min(spread_.count / kValuesPerFault, kMostFaults);
-  }
-  void note_fault() { faults_ += 1; }
+  // Whether a value is so far beyond all reason that it teaches nothing; too many of them are the truth.
+  bool is_fault(double y) const { return regimes_[0].is_fault(y, Regime::Role::target); }
+  void note_fault(double y) { regimes_[0].observe(y, Regime::Role::target); }
 
   void skip(std::int64_t steps) { history_.skip(steps); }
 
-  // Takes the value of the next row, or what is expected in its place.
-  void absorb(double y, double time, bool known) {
+  // Takes the value of the next row, or what is expected in its place. True if values are again as they were
+  // before a stretch of others, of which nothing is remembered then.
+  bool absorb(double y, double time, bool known) {
     history_.push(y, time, known);
-    if (known) observe(y);
+    const int stretch = known ? observe(y) : 0;
     for (int i = 0; i < feature::kNMeans; ++i)
       means_[i] = history_.rows() == 1 ? y : means_[i] + kRates[i] * (y - means_[i]);
     for (SeasonMemory& memory : memories_) memory.absorb(history_, 0);
+    if (stretch > 0) take_out(stretch);
+    return stretch > 0;
   }
 
   void adopt(const Seasons& seasons) {
@@ -187,7 +187,10 @@ class Series {
     archive.require(spread_.is_possible(), "moments are out of range");
     archive.value("target_level", level_, values);
     archive.value("known", known_);
-    archive.value("faults", faults_, Limits::up_to(kMostFaults));
+    if (archive.has_part("faults", false))  // of versions that knew no more than these
+      exchange_faults(archive);
+    else
+      exchange_regimes(archive, "series", {"series", 1}, regimes_);
     archive.value("lowest_seen", lowest_, values);
     archive.value("highest_seen", highest_, values);
     archive.vector("means", means_.data(), {"rate", feature::kNMeans}, expected);
@@ -199,22 +202,53 @@ class Series {
   }
 
  private:
-  void observe(double y) {
+  // How long the stretch was that is over with this value; 0 if none is.
+  int observe(double y) {
+    Regime& regime = regimes_[0];
+    const int stretch = regime.stretch + 1;
+    const bool renewed = regime.observe(y, Regime::Role::target);
     spread_.observe(y, kSpreadMemory);
-    faults_ -= faults_ / kSpreadMemory;
     level_ +=
         (std::clamp(y, -History::kAbsurd, History::kAbsurd) - level_) / std::min(spread_.count, kLevelMemory);
     lowest_ = known_ == 0 ? y : std::min(lowest_, y);
     highest_ = known_ == 0 ? y : std::max(highest_, y);
     ++known_;
+    return renewed && regime.moments.count > Regime::kConvinced ? stretch : 0;
+  }
+
+  // Puts what was usual in the place of a stretch: the value of a season ago, or the mean.
+  void take_out(int stretch) {
+    const Moments& usual = regimes_[0].moments;
+    spread_.mean = level_ = usual.mean;
+    spread_.variance = usual.variance();
+    means_.fill(usual.mean);
+    const int period = memories_[0].season().period;
+    for (std::int64_t age = std::min<std::int64_t>(stretch, history_.unbroken()) - 1; age >= 0; --age) {
+      if (regimes_[0].fits(history_.value(age))) continue;
+      const bool seen = period > 0 && age + period < history_.unbroken();
+      const double before = seen ? history_.value(age + period) : usual.mean;
+      history_.forget(age, regimes_[0].fits(before) ? before : usual.mean);
+    }
+    try {
+      for (SeasonMemory& memory : memories_)
+        if (memory.season().exists()) memory.adopt(memory.season(), history_, History::kLength);
+    } catch (const std::bad_alloc&) {  // then it fades
+    }
+  }
+
+  void exchange_faults(Archive& archive) {
+    double faults = 0;
+    archive.value("faults", faults, Limits::up_to(Regime::kMostFaults));
+    Regime& regime = regimes_[0];
+    regime.moments = {spread_.count, spread_.mean, Moments::kFine * (Moments::kFine * spread_.variance)};
+    regime.faults = float(faults);
+    regime.calm = std::uint16_t(std::min<double>(spread_.count, Regime::kEstablished));
   }
 
   static float shown(double value) { return float(std::clamp(value, -kLargestFeature, kLargestFeature)); }
 
   // The level that values are measured from follows the series more closely than the unit of measure.
   static constexpr double kLevelMemory = 1000, kSpreadMemory = 3000;
-  static constexpr double kUnbelievable = 1e6;  // in deviations
-  static constexpr double kMostFaults = 200, kValuesPerFault = 5;
   static constexpr std::array<double, feature::kNMeans> kRates = {0.2, 0.03, 0.005};
 
   Clock clock_;
@@ -223,7 +257,7 @@ class Series {
   std::array<double, feature::kNMeans> means_ = {};
   std::array<SeasonMemory, 2> memories_;
   double level_ = 0, lowest_ = 0, highest_ = 0;
-  double faults_ = 0;  // they fade with the memory of the spread
+  std::vector<Regime> regimes_{1};  // the one of the series
   std::int64_t known_ = 0;
 };
 

@@ -234,7 +234,7 @@ class Forecaster {
   double believable(double y) {
     y = std::clamp(y, -History::kAbsurd, History::kAbsurd);
     if (!series_.is_fault(y)) return y;
-    series_.note_fault();
+    series_.note_fault(y);
     return NAN;
   }
 
@@ -254,7 +254,7 @@ class Forecaster {
     learn_from_origins(y, here);
     const double expected = std::isnan(y) ? expectation() : y;
     const double before = series_.history().rows() > 0 ? series_.history().value(0) : expected;
-    series_.absorb(expected, here.time, !std::isnan(y));
+    if (series_.absorb(expected, here.time, !std::isnan(y))) origins_.forget_all();
     look_for_seasons(expected - before, new_step);
     issue();
   }

@@ -59,6 +59,12 @@ class History {
     known_[place(age)] = 1;
   }
 
+  // A value that is no better than an unknown one, and what was expected in its place.
+  void forget(std::int64_t age, double expected) {
+    values_[place(age)] = expected;
+    known_[place(age)] = 0;
+  }
+
   void exchange(Archive& archive) {
     archive.value("history_rows", rows_);
     archive.value("history_steps", position_);

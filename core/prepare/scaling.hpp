@@ -121,6 +121,7 @@ struct Regime {
   // Whether a value is a fault that teaches nothing.
   bool is_fault(double value, Role role) const {
     if (faults + 1 > std::min(moments.count / kValuesPerFault, kMostFaults)) return false;
+    if (stretch > 0 && is_usual(value)) return false;
     if (role != Role::target || is_beyond(kUnbelievable, value)) return is_beyond(kUnbelievable, value);
     return is_beyond(wary > 0 ? kSurprising : kDoubtful, value) && !shows_level(value);
   }
@@ -168,6 +169,8 @@ struct Regime {
     return std::max(evidence + std::log(moments.deviation() / usual.deviation()) + (before - then) / 2, 0.0);
   }
   bool is_usual(double value) const { return square_of(usual, value) <= kUsual * kUsual; }
+  // The same where there is no stretch.
+  bool fits(double value) const { return square_of(moments, value) <= kUsual * kUsual; }
 
  private:
   bool adopt_surprises(double value, bool surprising, Role role) {

@@ -104,7 +104,7 @@ class Regime(Scaler):
 
     def is_fault(self, value, role):
         """Whether a value teaches nothing."""
-        if self.faults + 1 > min(self.n / 5, 200):
+        if self.faults + 1 > min(self.n / 5, 200) or (self.stretch and self.is_usual(value)):
             return False
         if self.is_beyond(UNBELIEVABLE, value) or role != "target":
             return self.is_beyond(UNBELIEVABLE, value)
