@@ -49,7 +49,7 @@ class Committee {
   void predict(const double* x, Answers out) {
     Chunk& room = single();
     preparation_.foresee(x, room.row_units.data());
-    preparation_.preview(x, room.rows.data());
+    preparation_.preview(x, room.row_units.data(), room.rows.data());
     for (std::size_t s = 0; s < seats_.size(); ++s)
       seats_[s].learner->predict(shares(room).rows(s), shares(room).forecasts(s, 0));
     note_what_was_shown(room, 0);
@@ -509,7 +509,8 @@ class Committee {
         const std::size_t s = seats_.of(m, k);
         double opinion = shares(chunk).forecasts(s, i)[k - seats_[s].own.output];
         if (is_return) opinion = seats_[s].absolute ? chunk.row_units[k].change.far(opinion) : opinion;
-        if (is_return && std::abs(opinion) > Regime::kUsual) opinion = std::numeric_limits<double>::quiet_NaN();
+        if (is_return && std::abs(opinion) > Regime::kUsual)
+          opinion = std::numeric_limits<double>::quiet_NaN();
         said[k].opinions[m] = limits_opinions_ ? std::clamp(opinion, within.low, within.high) : opinion;
       }
       said[k].moments = chunk.units[i * n_outputs_ + k].moments;

@@ -104,20 +104,17 @@ class Preparation {
   }
 
   // The row of the next sample as networks see it, into `row`; its columns count from now on, and so do the
-  // `units` that were foreseen. Its targets are not known yet. True if units of columns are carried over, from
-  // this row to the next one: how goes into `changes`.
+  // `units` that were foreseen. Its targets are not known yet. True if units of columns are carried over,
+  // from this row to the next one: how goes into `changes`.
   bool take(const double* raw, const RowUnit* units, double* row, UnitChange* changes) {
-    for (int k = 0; k < columns_.outputs; ++k)
-      if (units[k].returns) outputs_[k].return_to_usual();
     const double* x = coding_.take(raw);
     bool any = false;
     for (int j = 0; j < columns_.count(); ++j) {
-      const double value = column(x, j);
-      const Regime former = inputs_[j];
-      changes[j] = observe(inputs_[j], value, scaled_.inputs, role(j));
+      row[j] = take(inputs_[j], j, column(x, j), units, changes[j]);
       any |= !changes[j].is_none();
-      row[j] = prepared((changes[j].is_none() ? inputs_[j] : former).moments, value);
     }
+    for (int k = 0; k < columns_.outputs; ++k)
+      if (units[k].returns) outputs_[k].return_to_usual();
     ++rows_;
     for (int k = 0; k < columns_.outputs; ++k) pass(k);
     for (TargetSeries& series : series_) series.pass();
@@ -125,14 +122,13 @@ class Preparation {
   }
 
   // The same row, without changing anything.
-  void preview(const double* raw, double* row) const {
+  void preview(const double* raw, const RowUnit* units, double* row) const {
     std::vector<double> coded;
     const double* x = coding_.preview(raw, coded);
     for (int j = 0; j < columns_.count(); ++j) {
-      const double value = column(x, j);
       Regime regime = inputs_[j];
-      const bool changes = !observe(regime, value, scaled_.inputs, role(j)).is_none();
-      row[j] = prepared((changes ? inputs_[j] : regime).moments, value);
+      UnitChange change;
+      row[j] = take(regime, j, column(x, j), units, change);
     }
   }
 
@@ -163,7 +159,8 @@ class Preparation {
     coding_.learn(row, targets);
     for (int k = 0; k < columns_.outputs; ++k) {
       labelled[k].renewed = false;
-      labelled[k].change = observe(outputs_[k], y[k], scaled_.targets, Regime::Role::target, &labelled[k].renewed);
+      labelled[k].change =
+          observe(outputs_[k], y[k], scaled_.targets, Regime::Role::target, &labelled[k].renewed);
       labelled[k].unit = unit(k);
       if (std::isnan(targets[k])) continue;
       targets[k] = unit(k).standardise(y[k]);
@@ -218,16 +215,32 @@ class Preparation {
     return j < columns_.lagged() ? Regime::Role::past_target : Regime::Role::feature;
   }
 
-  // Whether the features that left what is usual together with a target are back, all of them.
+  // The next value of column j as networks see it: in the unit of before if another one is carried over.
+  double take(Regime& regime, int j, double value, const RowUnit* units, UnitChange& change) const {
+    const Moments former = regime.moments;
+    bool returns = false;
+    for (int k = 0; k < columns_.outputs && j >= columns_.lagged(); ++k)
+      returns |= units[k].returns && left_with(outputs_[k], regime, value);
+    if (returns) regime.return_to_usual();
+    change = observe(regime, value, scaled_.inputs, role(j));
+    if (returns && carries_units_ && scaled_.inputs) change = UnitChange::between(former, regime.moments);
+    return prepared(change.is_none() ? regime.moments : former, value);
+  }
+
+  // Whether a feature left what is usual together with a target.
+  static bool left_with(const Regime& target, const Regime& feature, double value) {
+    return feature.stretch > 0 && !std::isnan(value) &&
+           std::abs(feature.stretch - target.stretch) <= Regime::kTogether;
+  }
+
+  // Whether all features that did are back.
   bool are_back(const double* x, const Regime& target) const {
     double evidence = 0;
     for (int j = columns_.lagged(); j < columns_.count(); ++j) {
-      const Regime& regime = inputs_[j];
       const double value = column(x, j);
-      if (regime.stretch == 0 || std::isnan(value)) continue;
-      if (std::abs(regime.stretch - target.stretch) > Regime::kTogether) continue;
-      if (!regime.is_usual(value)) return false;
-      evidence += regime.evidence_with(value);
+      if (!left_with(target, inputs_[j], value)) continue;
+      if (!inputs_[j].is_usual(value)) return false;
+      evidence += inputs_[j].evidence_with(value);
     }
     return evidence > Regime::kSure;
   }

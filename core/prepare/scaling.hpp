@@ -18,11 +18,11 @@ namespace elman {
 // than one of `kLimit`.
 struct Moments {
   static constexpr double kMemory = 10000;
-  static constexpr double kLimit = 10;        // of what networks see, in standard deviations
-  static constexpr double kOutlier = 20;      // in standard deviations
-  static constexpr double kOfFeature = 12;    // the same of a feature that is known: networks see no more of it
-  static constexpr double kFault = 1000;      // in standard deviations
-  static constexpr double kAbsurd = 1e125;    // its square is still a number in fine units, and eight of them
+  static constexpr double kLimit = 10;      // of what networks see, in standard deviations
+  static constexpr double kOutlier = 20;    // in standard deviations
+  static constexpr double kOfFeature = 12;  // the same of a feature that is known: networks see no more of it
+  static constexpr double kFault = 1000;    // in standard deviations
+  static constexpr double kAbsurd = 1e125;  // its square is still a number in fine units, and eight of them
   static constexpr double kFarthest = 1e30;   // in standard deviations; its fourth power is still a number
   static constexpr double kConstant = 1e-15;  // a spread below this share of the mean is rounding
 
@@ -83,12 +83,12 @@ struct Moments {
 
 // The moments of a column that may jump to another level or scale for good. Values far out of reach are
 // surprises; as many of them in a row as `kConvinced` are no outliers but a new regime, which is adopted at
-// once. Values beyond all reason are faults that teach nothing, until there are too many for that. Of targets,
-// by which everybody is judged, less is believed: only a new level around which they vary as they did, and no
-// surprises among faults.
+// once. Values beyond all reason are faults that teach nothing, until there are too many for that. Of
+// targets, by which everybody is judged, less is believed: only a new level around which they vary as they
+// did, and no surprises among faults.
 //
-// What was usual is remembered for a while: where values are then as they used to be, the new level and spread
-// would fade for thousands of rows. It is adopted again as soon as that cannot be a coincidence.
+// What was usual is remembered for a while: where values are then as they used to be, the new level and
+// spread would fade for thousands of rows. It is adopted again as soon as that cannot be a coincidence.
 struct Regime {
   enum class Role { feature, past_target, target };
 

@@ -91,8 +91,8 @@ class Committee:
         """Forecasts (n_outputs, n_members) in units of the targets' deviation, within what was shown."""
         on = [[] for _ in self.mixtures]
         for member in self.members:
-            for k, value in zip(member.outputs, self.forecast(member, past, features), strict=True):
-                value = self.at_a_return(member, k, value)
+            for k, forecast in zip(member.outputs, self.forecast(member, past, features), strict=True):
+                value = self.at_a_return(member, k, forecast)
                 on[k].append(value if self.joint else np.clip(value, *self.limits(k)))
         return np.array([mixture.filled_in(own) for mixture, own in zip(self.mixtures, on, strict=True)])
 

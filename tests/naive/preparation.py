@@ -74,13 +74,28 @@ class Preparation:
         used to be.
         """
         history = self.history
-        self.returns = [self.return_to_usual(target, x) for target in self.targets]
         values = [*history.flat, *map(float, x)]
         former = copy.deepcopy(self.columns)
+        together = [self.together(target, x) for target in self.targets]
+        self.returns = [
+            self.return_to_usual(target, *each) for target, each in zip(self.targets, together, strict=True)
+        ]
+        back = [
+            id(column)
+            for (columns, _), changed in zip(together, self.returns, strict=True)
+            if changed is not None
+            for column in columns
+        ]
+        for column in self.columns:
+            if id(column) in back:
+                column.return_to_usual()
         observed = [
             self.observe(column, value, scaled=self.scale, role="feature" if j >= history.size else "past")
             for j, (column, value) in enumerate(zip(self.columns, values, strict=True))
         ]
+        for j, column in enumerate(self.columns):
+            if id(column) in back and self.carries_units and self.scale:
+                observed[j] = True, rescale.change(former[j], column)
         self.column_changes = [changed for _, changed in observed]
         in_use = [
             now if changed == rescale.NONE else before
@@ -91,19 +106,24 @@ class Preparation:
         past, features = np.split(np.array(row), [history.size])
         return past.reshape(history.shape), features
 
-    def return_to_usual(self, target, x):
-        """Let a target be what it used to be if the features are that left it together; how its unit changes.
-
-        None if it does not return.
-        """
+    def together(self, target, x):
+        """Give the features that left what is usual together with a target, and their values."""
         features = self.columns[len(self.columns) - len(x) :]
-        together = [
+        found = [
             (column, float(value))
             for column, value in zip(features, x, strict=True)
             if column.stretch and not math.isnan(value) and abs(column.stretch - target.stretch) <= 10
         ]
-        evidence = sum(column.evidence_with(value) for column, value in together)
-        back = evidence > 7 and all(column.is_usual(value) for column, value in together)
+        return [column for column, _ in found], [value for _, value in found]
+
+    def return_to_usual(self, target, columns, values):
+        """Let a target be what it used to be if the features are that left it together; how its unit changes.
+
+        None if it does not return.
+        """
+        pairs = list(zip(columns, values, strict=True))
+        evidence = sum(column.evidence_with(value) for column, value in pairs)
+        back = evidence > 7 and all(column.is_usual(value) for column, value in pairs)
         if not (self.scales_targets and target.may_return and back):
             return None
         former = copy.deepcopy(target)

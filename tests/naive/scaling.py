@@ -114,7 +114,9 @@ class Regime(Scaler):
         """Whether five surprises in a row vary, and no more than is usual."""
         surprises = copy.copy(self.surprises)
         surprises.observe(value)
-        return surprises.n == 5 and surprises.varies and surprises.sd <= SURPRISING * math.sqrt(self.usual_var)
+        return (
+            surprises.n == 5 and surprises.varies and surprises.sd <= SURPRISING * math.sqrt(self.usual_var)
+        )
 
     @property
     def is_young(self):
