@@ -13,6 +13,7 @@
 #include "growth.hpp"
 #include "importance.hpp"
 #include "judge.hpp"
+#include "opinions.hpp"
 #include "past.hpp"
 #include "prepare/preparation.hpp"
 #include "questions.hpp"
@@ -32,11 +33,11 @@ class Committee {
         n_outputs_(options.columns.outputs),
         seats_(options),
         n_members_(seats_.n_members()),
-        limits_opinions_(!options.joint || (n_members_ > 1 && options.loss == Loss::squared)),
         judge_(n_outputs_, seats_.members(), {options.lowest, options.highest}),
         importance_(std::size_t(n_outputs_), options.columns.axis()),
         past_(options.columns, options.double_precision, Seats::reach(options.members)),
-        again_(std::size_t(n_outputs_ * n_members_)) {
+        opinions_(preparation_, seats_, judge_,
+                  !options.joint || (n_members_ > 1 && options.loss == Loss::squared)) {
     if (Seats::need_series(options.members)) preparation_.keep_series();
     if (Seats::carry_units(options.members)) preparation_.carry_units();
   }
@@ -52,9 +53,9 @@ class Committee {
     preparation_.preview(x, room.row_units.data(), room.rows.data());
     for (std::size_t s = 0; s < seats_.size(); ++s)
       seats_[s].learner->predict(shares(room).rows(s), shares(room).forecasts(s, 0));
-    note_what_was_shown(room, 0);
+    opinions_.note_what_was_shown(room, 0, samples_);
     room.taken = 1;
-    say(room, 0, room.said);
+    opinions_.say(room, 0, room.said);
     room.taken = 0;
     judge_.write(room.said, preparation_, out, 0);
   }
@@ -253,7 +254,7 @@ class Committee {
     Ticket* question = ticket != nullptr ? questions_.ask(std::move(ticket)) : nullptr;
 
     double* row = &chunk.rows[chunk.taken * preparation_.columns().count()];
-    note_what_was_shown(chunk, chunk.taken++);
+    opinions_.note_what_was_shown(chunk, chunk.taken++, samples_);
     const bool changed = preparation_.take(x, chunk.row_units.data(), row, chunk.column_changes.data());
     ++samples_;
     if (Importance::looks_at(samples_))
@@ -274,37 +275,14 @@ class Committee {
     }
   }
 
-  // What the targets have shown by now: the units and limits of answers to row i, and what simple members say
-  // of it.
-  void note_what_was_shown(Chunk& chunk, std::size_t i) {
-    const Bounds& bounds = judge_.bounds();
-    for (int k = 0; k < n_outputs_; ++k) {
-      const Unit unit = chunk.row_units[k].unit;
-      const Shown& shown = preparation_.shown(k);
-      const double margin = shown.margin();
-      chunk.units[i * n_outputs_ + k] = unit;
-      chunk.ages[i * n_outputs_ + k] = std::max(double(samples_ + 1) - shown.row_of_last, 0.0);
-      chunk.reaches[i * n_outputs_ + k] = {
-          unit.standardise_far(std::max(shown.lowest - margin, bounds.lowest)),
-          unit.standardise_far(std::min(shown.highest + margin, bounds.highest))};
-    }
-    for (std::size_t s = 0; s < seats_.size(); ++s)
-      if (seats_[s].simple != nullptr) {
-        Seen seen = this->seen(seats_[s].own.output);
-        seen.unit = chunk.row_units[seats_[s].own.output].unit;
-        *shares(chunk).forecasts(s, i) = seen.unit.standardise_far(seats_[s].simple->says(seen));
-      }
-  }
-
-  Seen seen(int k) const { return {preparation_.unit(k), preparation_.shown(k), preparation_.series(k)}; }
-
   // The targets of a row have become known; `ticket` holds what was answered, or it was answered just now.
   void settle(Turn& turn, std::int64_t row, Ticket* ticket, const double* y) {
     Chunk& chunk = turn.chunk;
     const std::size_t at = chunk.targets.size();
     chunk.targets.resize(at + n_outputs_);
     chunk.labelled.resize(at + n_outputs_);
-    const std::size_t again = ticket != nullptr && row < samples_ ? say_again(chunk) : Event::kNowhere;
+    const std::size_t again =
+        ticket != nullptr && row < samples_ ? opinions_.say_again(chunk) : Event::kNowhere;
     const bool known = preparation_.label(row, y, &chunk.targets[at], &chunk.labelled[at]);
     bool changed = false;
     for (int k = 0; k < n_outputs_; ++k) {
@@ -314,7 +292,7 @@ class Committee {
     if (changed) change_units(turn);
     for (const Seat& seat : seats_)
       if (seat.simple != nullptr && !std::isnan(chunk.targets[at + seat.own.output]))
-        seat.simple->learn(seen(seat.own.output), row, y[seat.own.output]);
+        seat.simple->learn(opinions_.seen(seat.own.output), row, y[seat.own.output]);
     if (!known && samples_ == row) return;
     const std::int64_t when = ++known_;
     steps_ += known;
@@ -377,10 +355,10 @@ class Committee {
       std::vector<Said>& said = judgement.ticket != nullptr ? judgement.ticket->said : chunk.said;
       if (chunk.events[e].targets != Event::kRow) {
         judge_.conclude(said, preparation_, judgement.y, chunk.labelled.data() + chunk.events[e].targets,
-                        chunk.events[e].row, opinions_again(chunk, chunk.events[e], said));
+                        chunk.events[e].row, opinions_.again(chunk, chunk.events[e], said));
         continue;
       }
-      say(chunk, i, said);
+      opinions_.say(chunk, i, said);
       judge_.write(said, preparation_, turn.out, i++ * n_outputs_);
       if (Importance::looks_at(chunk.events[e].row)) look(chunk, look_at++, said);
     }
@@ -461,63 +439,6 @@ class Committee {
     }
   }
 
-  // Room for what everybody would answer now to a row of before. Simple members answer at once, in the units
-  // of the stream.
-  std::size_t say_again(Chunk& chunk) const {
-    const std::size_t at = chunk.again.size();
-    chunk.again.resize(at + std::size_t(n_members_ * n_outputs_), std::numeric_limits<double>::quiet_NaN());
-    for (const Seat& seat : seats_)
-      if (seat.simple != nullptr && seat.simple->is_of_all_rows())
-        chunk.again[at + seat.own.answer] = seat.simple->says(seen(seat.own.output));
-    return at;
-  }
-
-  // These answers as opinions in the units of now, [output][member], or null if there are none. What the last
-  // targets say depends on how old they were: of this a simple member says what it said, and nothing if no
-  // target was known.
-  double* opinions_again(const Chunk& chunk, const Event& event, const std::vector<Said>& said) {
-    if (event.again == Event::kNowhere) return nullptr;
-    for (int k = 0; k < n_outputs_; ++k) {
-      const Unit& now = chunk.labelled[event.targets + std::size_t(k)].unit;
-      for (int m = 0; m < n_members_; ++m) {
-        const Seat& seat = seats_[seats_.of(m, k)];
-        double& opinion = again_[std::size_t(k) * n_members_ + m];
-        opinion = chunk.again[event.again + seat.own.answer + std::size_t(k - seat.own.output)];
-        if (seat.simple == nullptr)
-          opinion = limited(opinion);
-        else if (seat.simple->is_of_all_rows())
-          opinion = now.standardise_far(opinion);
-        else if (said[k].moments.count > 0)
-          opinion = now.standardise_far(preparation_.unit_of(said[k].moments).restore(said[k].opinions[m]));
-        else
-          opinion = std::numeric_limits<double>::quiet_NaN();
-      }
-    }
-    return again_.data();
-  }
-
-  double limited(double opinion) const {
-    return limits_opinions_ ? std::clamp(opinion, -Moments::kLimit, Moments::kLimit) : opinion;
-  }
-
-  // What is said of row i of the chunk, in the units of that moment.
-  void say(Chunk& chunk, std::size_t i, std::vector<Said>& said) {
-    for (int k = 0; k < n_outputs_; ++k) {
-      const Reach& within = chunk.reaches[i * n_outputs_ + k];
-      const bool is_return = i + 1 == chunk.taken && chunk.row_units[k].returns;
-      for (int m = 0; m < n_members_; ++m) {
-        const std::size_t s = seats_.of(m, k);
-        double opinion = shares(chunk).forecasts(s, i)[k - seats_[s].own.output];
-        if (is_return) opinion = seats_[s].absolute ? chunk.row_units[k].change.far(opinion) : opinion;
-        if (is_return && std::abs(opinion) > Regime::kUsual)
-          opinion = std::numeric_limits<double>::quiet_NaN();
-        said[k].opinions[m] = limits_opinions_ ? std::clamp(opinion, within.low, within.high) : opinion;
-      }
-      said[k].moments = chunk.units[i * n_outputs_ + k].moments;
-      judge_.mix(said[k], k, chunk.ages[i * n_outputs_ + k]);
-    }
-  }
-
   template <class From, class To>
   static void graft(From walk_from, To walk_to) {
     Snapshot snapshot;
@@ -530,14 +451,13 @@ class Committee {
   int n_outputs_;
   Seats seats_;
   int n_members_;
-  bool limits_opinions_;  // those that are weighed against others; a network alone says what it says
   Judge judge_;
   Importance importance_;
   std::int64_t samples_ = 0, steps_ = 0;
   Questions questions_;
   Past past_;               // kept while questions are open
   std::int64_t known_ = 0;  // orders what becomes known of the past
-  Buffer<double> again_;    // opinions that there would be now
+  Opinions opinions_;
 };
 
 }  // namespace elman

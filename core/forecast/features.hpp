@@ -12,7 +12,7 @@
 #include "forecast/calendar.hpp"
 #include "forecast/history.hpp"
 #include "forecast/season_memory.hpp"
-#include "prepare/scaling.hpp"
+#include "prepare/regime.hpp"
 
 namespace elman {
 

@@ -14,7 +14,7 @@
 #include "archive.hpp"
 #include "prepare/coding.hpp"
 #include "prepare/columns.hpp"
-#include "prepare/scaling.hpp"
+#include "prepare/regime.hpp"
 #include "prepare/shown.hpp"
 #include "prepare/target_series.hpp"
 #include "rescale.hpp"
