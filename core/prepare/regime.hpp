@@ -211,8 +211,8 @@ struct RegimeNumbers {
   bool are_possible() const {
     return moments.is_possible() && surprises.is_possible() && surprises.count <= Regime::kConvinced &&
            Moments::is_possible_variance(usual_variance) && faults >= 0 && faults <= Regime::kMostFaults &&
-           usual.is_possible() && is_count(stretch, Regime::kLongest) && evidence >= 0 &&
-           evidence <= Regime::kSure && is_count(calm, Regime::kEstablished) &&
+           usual.is_possible() && is_count(stretch, Regime::kLongest) && (stretch == 0 || usual.varies()) &&
+           evidence >= 0 && evidence <= Regime::kSure && is_count(calm, Regime::kEstablished) &&
            is_count(wary, Regime::kConvinced);
   }
   Regime regime() const {
@@ -248,7 +248,7 @@ inline void exchange_regimes(Archive& archive, const std::string& kind, const Ax
   archive.array(name + "_moments", data, axis, {"moment", of_moments}, n);
   if (former || archive.has_part(name + "_surprises", false))  // of versions that knew no more than these
     archive.array(name + "_surprises", data + of_moments, axis, {"moment", of_surprises}, n);
-  else if (archive.has_part(name + "_stretches", false))  // and these, of which one that did not count faults
+  else if (archive.has_part(name + "_stretches", false))  // or than these
     archive.array(name + "_stretches", data + of_moments, axis, {"moment", of_stretches}, n);
   else
     archive.array(name + "_regimes", data + of_moments, axis, {"moment", n - of_moments}, n);
