@@ -160,7 +160,7 @@ def test_whatever_step_in_the_core_fails_the_model_is_unchanged(make, learned, o
 def test_whatever_allocation_or_thread_fails_the_model_is_unchanged_or_done(
     most, models, operations, tmp_path
 ):
-    """Those of large ones take half an hour: ``LD_PRELOAD=failing.so python tests/shims/out_of_memory.py``."""
+    """All of large ones take half an hour: `LD_PRELOAD=failing.so python tests/shims/out_of_memory.py`."""
     shims = Path(__file__).with_name("shims")
     library = tmp_path / "failing.so"
     subprocess.run(

@@ -155,6 +155,16 @@ def test_an_answer_before_the_return_is_the_one_that_is_learned_from(outputs):
     assert np.abs(np.subtract(expected[0], y[620])).max() < 10
 
 
+def test_words_among_the_features_do_not_hide_the_return():
+    X, y = spoiled()
+    rows = [{"a": x[0], "word": "even" if i % 2 else "odd", "b": x[1], "c": x[2]} for i, x in enumerate(X)]
+    model = Committee(size="small")
+    model.run(rows[:620], y[:620])
+    first = model.predict_one(rows[620])
+    assert abs(first - y[620]) < 10
+    assert model.run(rows[620:621], y[620:621])[0] == first
+
+
 def test_a_model_goes_on_in_the_midst_of_a_stretch():
     X, y = spoiled()
     whole = Committee(size="small").run(X, y)

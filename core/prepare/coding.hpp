@@ -36,6 +36,7 @@ class Coding {
   }
 
   std::size_t n_features() const { return n_features_; }
+  bool is_plain() const { return plain_; }                       // all features are numbers
   const SharedVector<Label>& labels() const { return labels_; }  // of the numbers that features become
 
   // The features of the next row as numbers, which last until the next call; it counts from now on.

@@ -76,6 +76,7 @@ class Preparation {
         inputs_(columns.count()),
         outputs_(columns.outputs),
         shown_(columns.outputs),
+        foreseen_(coding_.is_plain() ? 0 : coding_.labels().size()),
         history_(columns.lagged()),
         sources_(columns.lagged()) {
     std::fill(history_.begin(), history_.end(), std::numeric_limits<double>::quiet_NaN());
@@ -90,12 +91,11 @@ class Preparation {
 
   // In which units the next row is answered, into `units`.
   void foresee(const double* raw, RowUnit* units) const {
-    std::vector<double> coded;
     const double* x = nullptr;
     for (int k = 0; k < columns_.outputs; ++k) {
       units[k] = {unit(k), false, {}};
       if (!scaled_.targets || !outputs_[k].may_return()) continue;
-      if (x == nullptr) x = coding_.preview(raw, coded);
+      if (x == nullptr) x = coding_.preview(raw, foreseen_);
       if (!are_back(x, outputs_[k])) continue;
       const Unit usual = unit_of(outputs_[k].usual);
       units[k] = {usual, true,
@@ -283,11 +283,12 @@ class Preparation {
   Coding coding_;
   std::vector<Regime> inputs_, outputs_;
   bool carries_units_ = false;
-  std::vector<Shown> shown_;          // by each output
-  std::vector<TargetSeries> series_;  // of each output, or none
-  std::int64_t rows_ = 0;             // taken so far
-  Buffer<double> history_;            // [outputs][lags], the newest first
-  Buffer<std::int64_t> sources_;      // of which row each is the target; 0 if that does not matter any more
+  std::vector<Shown> shown_;              // by each output
+  std::vector<TargetSeries> series_;      // of each output, or none
+  mutable std::vector<double> foreseen_;  // room for features as numbers: to foresee takes no memory
+  std::int64_t rows_ = 0;                 // taken so far
+  Buffer<double> history_;                // [outputs][lags], the newest first
+  Buffer<std::int64_t> sources_;  // of which row each is the target; 0 if that does not matter any more
 };
 
 }  // namespace elman
