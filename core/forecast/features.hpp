@@ -229,11 +229,7 @@ class Series {
       const double before = seen ? history_.value(age + period) : usual.mean;
       history_.forget(age, regimes_[0].fits(before) ? before : usual.mean);
     }
-    try {
-      for (SeasonMemory& memory : memories_)
-        if (memory.season().exists()) memory.adopt(memory.season(), history_, History::kLength);
-    } catch (const std::bad_alloc&) {  // then it fades
-    }
+    for (SeasonMemory& memory : memories_) memory.learn_anew(history_, History::kLength);
   }
 
   void exchange_faults(Archive& archive) {

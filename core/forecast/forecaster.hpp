@@ -254,7 +254,7 @@ class Forecaster {
     learn_from_origins(y, here);
     const double expected = std::isnan(y) ? expectation() : y;
     const double before = series_.history().rows() > 0 ? series_.history().value(0) : expected;
-    if (series_.absorb(expected, here.time, !std::isnan(y))) origins_.forget_all();
+    if (series_.absorb(expected, here.time, !std::isnan(y))) begin_anew();
     look_for_seasons(expected - before, new_step);
     issue();
   }
@@ -274,7 +274,12 @@ class Forecaster {
       return;  // no memory for a season now; it is looked for again
     }
     origins_.forget_all();
-    if (!another_day) return;
+    if (another_day) begin_anew();
+  }
+
+  // What was learned of whom to trust is of another series.
+  void begin_anew() {
+    origins_.forget_all();
     plain_.begin_anew();
     paths_.forget_buckets();
     if (!ahead_) return;

@@ -23,11 +23,19 @@ class SeasonMemory {
   // Begins anew with another season and learns it from what is remembered.
   void adopt(const Season& season, const History& history, std::int64_t rows) {
     Buffer<double> slots(std::size_t(kFields) * season.period);  // which may fail, before anything changes
-    *this = SeasonMemory();
     season_ = season;
     slots_ = std::move(slots);
+    learn_anew(history, rows);
+  }
+
+  // Learns the season again from what is remembered, which takes no memory.
+  void learn_anew(const History& history, std::int64_t rows) {
+    std::fill(slots_.begin(), slots_.end(), 0.0);
+    level_ = deviation_ = deviation_before_ = 0;
+    begun_ = 0;
+    if (!season_.exists()) return;
     for (std::int64_t age = std::min(rows, history.unbroken()) - 1; age >= 0; --age)
-      if (season.cycle == Cycle::counted || season.tells(history.time(age))) absorb(history, age);
+      if (season_.cycle == Cycle::counted || season_.tells(history.time(age))) absorb(history, age);
   }
 
   // Takes in the row of that age, in the order of time; of a value that is not known only that it was there.
