@@ -117,7 +117,8 @@ class Series {
   // before a stretch of others, of which nothing is remembered then.
   bool absorb(double y, double time, bool known) {
     history_.push(y, time, known);
-    const int stretch = known ? observe(y) : 0;
+    const int stretch = known ? judged(y) : 0;
+    if (known) observe(y);
     for (int i = 0; i < feature::kNMeans; ++i)
       means_[i] = history_.rows() == 1 ? y : means_[i] + kRates[i] * (y - means_[i]);
     for (SeasonMemory& memory : memories_) memory.absorb(history_, 0);
@@ -203,17 +204,20 @@ class Series {
 
  private:
   // How long the stretch was that is over with this value; 0 if none is.
-  int observe(double y) {
+  int judged(double y) {
     Regime& regime = regimes_[0];
     const int stretch = regime.stretch + 1;
     const bool renewed = regime.observe(y, Regime::Role::target);
+    return renewed && regime.moments.count > Regime::kConvinced ? stretch : 0;
+  }
+
+  void observe(double y) {
     spread_.observe(y, kSpreadMemory);
     level_ +=
         (std::clamp(y, -History::kAbsurd, History::kAbsurd) - level_) / std::min(spread_.count, kLevelMemory);
     lowest_ = known_ == 0 ? y : std::min(lowest_, y);
     highest_ = known_ == 0 ? y : std::max(highest_, y);
     ++known_;
-    return renewed && regime.moments.count > Regime::kConvinced ? stretch : 0;
   }
 
   // Puts what was usual in the place of a stretch: the value of a season ago, or the mean.
