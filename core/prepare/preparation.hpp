@@ -108,9 +108,10 @@ class Preparation {
   // from this row to the next one: how goes into `changes`.
   bool take(const double* raw, const RowUnit* units, double* row, UnitChange* changes) {
     const double* x = coding_.take(raw);
+    const bool left = have_left(x);
     bool any = false;
     for (int j = 0; j < columns_.count(); ++j) {
-      row[j] = take(inputs_[j], j, column(x, j), units, changes[j]);
+      row[j] = take(inputs_[j], j, column(x, j), left, units, changes[j]);
       any |= !changes[j].is_none();
     }
     for (int k = 0; k < columns_.outputs; ++k)
@@ -125,10 +126,11 @@ class Preparation {
   void preview(const double* raw, const RowUnit* units, double* row) const {
     std::vector<double> coded;
     const double* x = coding_.preview(raw, coded);
+    const bool left = have_left(x);
     for (int j = 0; j < columns_.count(); ++j) {
       Regime regime = inputs_[j];
       UnitChange change;
-      row[j] = take(regime, j, column(x, j), units, change);
+      row[j] = take(regime, j, column(x, j), left, units, change);
     }
   }
 
@@ -157,10 +159,12 @@ class Preparation {
       known |= !std::isnan(y[k]);
     }
     coding_.learn(row, targets);
+    const bool left = row == rows_ && std::any_of(inputs_.begin() + columns_.lagged(), inputs_.end(),
+                                                  [](const Regime& each) { return each.has_left(); });
     for (int k = 0; k < columns_.outputs; ++k) {
       labelled[k].renewed = false;
       labelled[k].change =
-          observe(outputs_[k], y[k], scaled_.targets, Regime::Role::target, &labelled[k].renewed);
+          observe(outputs_[k], y[k], scaled_.targets, Regime::Role::target, left, &labelled[k].renewed);
       labelled[k].unit = unit(k);
       if (std::isnan(targets[k])) continue;
       targets[k] = unit(k).standardise(y[k]);
@@ -216,15 +220,24 @@ class Preparation {
   }
 
   // The next value of column j as networks see it: in the unit of before if another one is carried over.
-  double take(Regime& regime, int j, double value, const RowUnit* units, UnitChange& change) const {
+  double take(Regime& regime, int j, double value, bool left, const RowUnit* units,
+              UnitChange& change) const {
     const Moments former = regime.moments;
     bool returns = false;
     for (int k = 0; k < columns_.outputs && j >= columns_.lagged(); ++k)
       returns |= units[k].returns && left_with(outputs_[k], regime, value);
     if (returns) regime.return_to_usual();
-    change = observe(regime, value, scaled_.inputs, role(j));
+    change = observe(regime, value, scaled_.inputs, role(j), left && j >= columns_.lagged());
     if (returns && carries_units_ && scaled_.inputs) change = UnitChange::between(former, regime.moments);
     return prepared(change.is_none() ? regime.moments : former, value);
+  }
+
+  // Whether some feature of a row is still what it is in a stretch.
+  bool have_left(const double* x) const {
+    for (int j = columns_.lagged(); j < columns_.count(); ++j)
+      if (inputs_[j].stretch > 0 && !std::isnan(column(x, j)) && !inputs_[j].is_usual(column(x, j)))
+        return true;
+    return false;
   }
 
   // Whether a feature left what is usual together with a target.
@@ -246,10 +259,10 @@ class Preparation {
   }
 
   // Takes a value in; how that changes the unit, if it is adopted anew or was a short while ago.
-  UnitChange observe(Regime& regime, double value, bool scaled, Regime::Role role,
+  UnitChange observe(Regime& regime, double value, bool scaled, Regime::Role role, bool others_left,
                      bool* renewed = nullptr) const {
     const Moments former = regime.moments;
-    const bool young = regime.is_young(), anew = regime.observe(value, role);
+    const bool young = regime.is_young(), anew = regime.observe(value, role, others_left);
     if (renewed != nullptr) *renewed = anew;
     return carries_units_ && scaled && (young || anew) ? UnitChange::between(former, regime.moments)
                                                        : UnitChange{};

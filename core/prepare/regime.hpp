@@ -61,8 +61,8 @@ struct Regime {
   // move fast.
   bool is_young() const { return moments.count == calm + kConvinced && calm < kEstablished; }
 
-  // True if a new regime is adopted, or the former one again.
-  bool observe(double value, Role role) {
+  // True if a new regime is adopted, or the former one again: not if other columns say that it is not back.
+  bool observe(double value, Role role, bool others_left = false) {
     if (std::isnan(value)) return false;
     const bool surprising = is_beyond(kSurprising, value);
     follow_stretch(surprising);
@@ -75,11 +75,13 @@ struct Regime {
     wary = 0;
     if (faults > 0) faults -= faults / float(Moments::kMemory);
     calm = surprising ? 0 : std::min<int>(calm + 1, kEstablished);
-    const double now = stretch > 0 ? evidence_with(value) : 0;
+    const double now = stretch > 0 && !others_left ? evidence_with(value) : 0;
     const bool renewed = adopt_surprises(value, surprising, role);
     return (stretch > 0 && is_back_to_usual(value, now)) || renewed;
   }
 
+  // Whether its newest value was one of a stretch with a larger spread.
+  bool has_left() const { return stretch > 0 && is_larger() && evidence == 0; }
   // Whether there is a stretch, with another level or a larger spread, of which one could return.
   bool may_return() const {
     return stretch >= kShortest &&
@@ -95,9 +97,10 @@ struct Regime {
   // How much likelier, as a log, the last values of the stretch and this one are if what was usual is back
   // than if the stretch goes on: a sum that is never below 0 (Page's test). 0 if this one is not usual.
   double evidence_with(double value) const {
-    const double before = square_of(moments, value), then = square_of(usual, value);
-    if (!is_usual(value) || (!is_larger() && before <= kSurprising * kSurprising)) return 0;
-    return std::max(evidence + std::log(moments.deviation() / usual.deviation()) + (before - then) / 2, 0.0);
+    if (!is_usual(value) || (!is_larger() && !is_beyond(kSurprising, value))) return 0;
+    const Moments own = of_stretch();
+    const double before = square_of(own, value), then = square_of(usual, value);
+    return std::max(evidence + std::log(own.deviation() / usual.deviation()) + (before - then) / 2, 0.0);
   }
   bool is_usual(double value) const { return square_of(usual, value) <= kUsual * kUsual; }
   // The same where there is no stretch.
@@ -177,6 +180,13 @@ struct Regime {
     usual = {};
     stretch = 0;
     evidence = 0;
+  }
+
+  // The moments of the stretch alone: those of now hold what was usual, too, unless a regime was adopted.
+  Moments of_stretch() const {
+    const double share = std::max(std::min(moments.count, Moments::kMemory) / stretch - 1, 0.0);
+    const double more = std::max(moments.fine_variance - usual.fine_variance, 0.0);
+    return {moments.count, moments.mean, moments.fine_variance + share * more};
   }
 
   bool is_beyond(double deviations, double value) const {

@@ -86,11 +86,17 @@ class Preparation:
             if changed is not None
             for column in columns
         ]
+        left = any(
+            column.stretch and not math.isnan(value) and not column.is_usual(value)
+            for column, value in zip(self.columns[history.size :], x, strict=True)
+        )
         for column in self.columns:
             if id(column) in back:
                 column.return_to_usual()
         observed = [
-            self.observe(column, value, scaled=self.scale, role="feature" if j >= history.size else "past")
+            self.observe(column, value, scaled=self.scale, role="past")
+            if j < history.size
+            else self.observe(column, value, scaled=self.scale, role="feature", others_left=left)
             for j, (column, value) in enumerate(zip(self.columns, values, strict=True))
         ]
         for j, column in enumerate(self.columns):
@@ -130,13 +136,13 @@ class Preparation:
         target.return_to_usual()
         return rescale.change(former, target) if self.carries_units else rescale.NONE
 
-    def observe(self, regime, value, *, scaled, role="target"):
+    def observe(self, regime, value, *, scaled, role="target", others_left=False):
         """Take a value in; whether a new regime is adopted, and how that changes the units if they count.
 
         Those of a regime that was adopted a short while ago move on, too.
         """
         former, young = copy.deepcopy(regime), regime.is_young
-        renewed = regime.observe(value, role)
+        renewed = regime.observe(value, role, others_left=others_left)
         counts = self.carries_units and scaled and (young or renewed)
         return renewed, rescale.change(former, regime) if counts else rescale.NONE
 
@@ -153,8 +159,11 @@ class Preparation:
             self.scales_targets and target.is_fault(value, "target")
             for target, value in zip(self.targets, y, strict=True)
         ]
+        is_newest = row in (-1, len(self.known) - 1)
+        left = is_newest and any(column.has_left for column in self.columns[self.history.size :])
         observed = [
-            self.observe(*each, scaled=self.scales_targets) for each in zip(self.targets, y, strict=True)
+            self.observe(*each, scaled=self.scales_targets, others_left=left)
+            for each in zip(self.targets, y, strict=True)
         ]
         self.renewed = [renewed for renewed, _ in observed]
         self.target_changes = [changed for _, changed in observed]

@@ -139,14 +139,29 @@ class Regime(Scaler):
         return abs(self.usual.standardise_far(value)) <= 8
 
     def evidence_with(self, value):
-        """Sum up the logs of the likelihood ratio of usual values, as normal ones, since it was negative."""
+        """Sum up the logs of the likelihood ratio of usual values, as normal ones, since it was negative.
+
+        The variance of the stretch alone is what makes that of all what it is.
+        """
         if not self.is_usual(value) or not (self.is_larger or self.is_beyond(SURPRISING, value)):
             return 0.0
-        now, then = self.standardise_far(value), self.usual.standardise_far(value)
-        return max(self.evidence + math.log(self.sd / self.usual.sd) + now**2 / 2 - then**2 / 2, 0.0)
+        stretch = Scaler()
+        stretch.n, stretch.mean = self.n, self.mean
+        usual_rows = max(min(self.n, MEMORY) - self.stretch, 0)
+        stretch.var = self.var + max(self.var - self.usual.var, 0) * usual_rows / self.stretch
+        now, then = stretch.standardise_far(value), self.usual.standardise_far(value)
+        return max(self.evidence + math.log(stretch.sd / self.usual.sd) + now**2 / 2 - then**2 / 2, 0.0)
 
-    def observe(self, value, role="target"):
-        """Take one value in; whether a new regime is adopted, or the former one again."""
+    @property
+    def has_left(self):
+        """Whether the newest value was one of a stretch with a larger spread."""
+        return self.stretch > 0 and self.is_larger and self.evidence == 0
+
+    def observe(self, value, role="target", *, others_left=False):
+        """Take one value in; whether a new regime is adopted, or the former one again.
+
+        Not the former one where other columns say that it is not back.
+        """
         if math.isnan(value):
             return False
         surprising = self.is_beyond(SURPRISING, value)
@@ -169,7 +184,7 @@ class Regime(Scaler):
         self.wary = 0
         self.faults -= self.faults / MEMORY
         self.calm = 0 if surprising else self.calm + 1
-        self.evidence = self.evidence_with(value) if self.stretch else 0.0
+        self.evidence = self.evidence_with(value) if self.stretch and not others_left else 0.0
         renewed = self.adopt_surprises(value, surprising=surprising, of_feature=role == "feature")
         return (self.stretch > 0 and self.is_back_to_usual(value)) or renewed
 
