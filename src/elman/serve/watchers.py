@@ -45,7 +45,7 @@ class Watched(StreamingResponse):
         self._service.watchers += 1
         try:
             await super().__call__(scope, receive, patiently)
-        except (ClientDisconnect, TimeoutError):
-            return  # without an end of its answer, so that the connection is closed
+        except* (ClientDisconnect, TimeoutError):  # older versions of Starlette raise a group of them
+            pass  # without an end of its answer, so that the connection is closed
         finally:
             self._service.watchers -= 1
