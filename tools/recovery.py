@@ -38,6 +38,7 @@ STRETCHES: dict[str, Callable[[NDArray[Any], NDArray[Any]], Rows]] = {
     "a million times larger": lambda X, y: (1e6 * X, 1e6 * y),
     "a hundred thousand times larger": lambda X, y: (1e5 * X, 1e5 * y),
     "targets a hundred thousand times larger": lambda X, y: (X, 1e5 * y),
+    "features a hundred times larger": lambda X, y: (100 * X, y),
     "a thousand times larger": lambda X, y: (1e3 * X, 1e3 * y),
     "a hundred times larger": lambda X, y: (100 * X, 100 * y),
     "another level": lambda X, y: (X + 500, y - 500),
