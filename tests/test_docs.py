@@ -92,6 +92,14 @@ def check_command(words):
     assert [word for word in words if word.startswith("--") and word.split("=")[0] not in known] == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_tables_have_a_head(page):
+    """A blank line in the middle of a table leaves its last rows as a paragraph of bars."""
+    prose = BLOCK.sub("", page.read_text())
+    tables = re.findall(r"(?:^\|.*\n)+", prose, re.MULTILINE)
+    assert [table for table in tables if not re.match(r"\|.*\n\|[-:| ]+\|\n", table)] == []
+
+
 def test_the_tests_that_the_pages_name_exist():
     named = {each for page in PAGES for each in re.findall(r"`(test_\w+)::(test_\w+)`", page.read_text())}
     assert named
