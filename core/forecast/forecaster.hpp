@@ -273,11 +273,13 @@ class Forecaster {
     } catch (const std::bad_alloc&) {
       return;  // no memory for a season now; it is looked for again
     }
-    origins_.forget_all();
-    if (another_day) begin_anew();
+    if (another_day)
+      begin_anew();
+    else
+      origins_.forget_all();
   }
 
-  // What was learned of whom to trust is of another series.
+  // The series is another one: forecasts of before count no more, and whom to trust is open again.
   void begin_anew() {
     origins_.forget_all();
     plain_.begin_anew();

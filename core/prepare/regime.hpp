@@ -53,8 +53,9 @@ struct Regime {
   bool is_fault(double value, Role role) const {
     if (faults + 1 > std::min(moments.count / kValuesPerFault, kMostFaults)) return false;
     if (stretch > 0 && is_usual(value)) return false;
-    if (role != Role::target || is_beyond(kUnbelievable, value)) return is_beyond(kUnbelievable, value);
-    return is_beyond(wary > 0 ? kSurprising : kDoubtful, value) && !shows_level(value);
+    if (is_beyond(kUnbelievable, value)) return true;
+    return role == Role::target && is_beyond(wary > 0 ? kSurprising : kDoubtful, value) &&
+           !shows_level(value);
   }
 
   // Whether a new regime was adopted not long ago: as few values say what it is, its level and spread still
